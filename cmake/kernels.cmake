@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+# The kernel text as C, once per CPU level. sbi_add_level(v3 TARGET flags...) compiles every kernel file with the flags
+# and adds the objects to TARGET.
+set(SBI_KERNEL_FILES attention elementwise embedding function gemm loss norm optimizer random reduce rotary softmax sort)
+set(SBI_KERNEL_DIR ${CMAKE_CURRENT_SOURCE_DIR}/src/kernels)
+
+function(sbi_add_level level target)
+  set(sources ${SBI_KERNEL_DIR}/level_table.c)
+  foreach(file IN LISTS SBI_KERNEL_FILES)
+    set(stub ${CMAKE_CURRENT_BINARY_DIR}/stubs/${file}_${level}.c)
+    file(CONFIGURE OUTPUT ${stub} CONTENT
+      "#define SBI_TEXT \"${file}.cl\"\n#define SBI_ROWS \"${file}.def\"\n#include \"cpu_stub.h\"\n")
+    set_source_files_properties(${stub} PROPERTIES
+      OBJECT_DEPENDS "${SBI_KERNEL_DIR}/${file}.cl;${SBI_KERNEL_DIR}/${file}.def;${SBI_KERNEL_DIR}/cpu_stub.h")
+    list(APPEND sources ${stub})
+  endforeach()
+  add_library(kernels_${level} OBJECT ${sources})
+  target_include_directories(kernels_${level} PRIVATE ${SBI_KERNEL_DIR})
+  target_compile_definitions(kernels_${level} PRIVATE SBI_LEVEL=${level})
+  target_compile_options(kernels_${level} PRIVATE -Wno-unused-function ${ARGN})
+  target_sources(${target} PRIVATE $<TARGET_OBJECTS:kernels_${level}>)
+endfunction()

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+// samebits: the same bits everywhere. The one public header.
+//
+// Conventions
+//   Every fallible function returns sb_status and takes a nullable sb_error last. On failure outputs are unspecified
+//   but valid to free; nothing else has changed. Nothing here aborts, exits or prints.
+//   An sb_context owns threads and memory; use it from one thread at a time, and as many contexts as you like.
+//   Arrays are dense, row-major, at most SB_MAX_DIMS dimensions; shapes are written x[n, d], sizes are 64-bit.
+//   Inputs and outputs of an operation may not overlap unless its comment says "in place".
+//   Values follow the numerical contract, version SB_CONTRACT (docs/contract.md; T1 to T12 are its sections).
+#ifndef SAMEBITS_H
+#define SAMEBITS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define SB_API __attribute__((visibility("default")))
+#else
+#define SB_API
+#endif
+
+#define SB_VERSION "0.1.0"
+#define SB_CONTRACT 1
+#define SB_MAX_DIMS 8
+
+// ---------------------------------------------------------------- status and error
+
+typedef enum sb_status {
+    SB_OK = 0,
+    SB_ERR_ARGUMENT,    // a value outside its range, or NULL
+    SB_ERR_SHAPE,       // shapes that do not fit each other
+    SB_ERR_DTYPE,       // a dtype the operation does not take
+    SB_ERR_SIZE,        // a size that overflows, found before anything is allocated
+    SB_ERR_EMPTY,       // max, min, mean, argmax of nothing
+    SB_ERR_NONFINITE,   // infinity or NaN where it is refused
+    SB_ERR_OVERLAP,     // buffers that may not overlap do
+    SB_ERR_MEMORY,      // out of memory
+    SB_ERR_IO,          // the operating system refused a file operation
+    SB_ERR_FORMAT,      // malformed bytes in a file
+    SB_ERR_DEVICE,      // a device or level that is absent, refused or lost
+    SB_ERR_UNSUPPORTED, // known, and refused by name
+    SB_ERR_STATE,       // called at the wrong time
+    SB_ERR_INTERRUPTED, // stopped on request; what was done is saved
+    SB_ERR_WORKER,      // another process of this step died or disagreed
+    SB_ERR_INTERNAL     // a fault of samebits: please report it
+} sb_status;
+
+typedef struct sb_error {
+    sb_status status;
+    char argument[56];  // the offending argument, "" if none
+    char message[456];  // one sentence: what was found and what was expected
+} sb_error;
+
+SB_API const char *sb_status_name(sb_status status); // "SB_ERR_SHAPE"
+SB_API const char *sb_version(void);                 // "0.1.0"
+SB_API const char *sb_commit(void);                  // the commit this was built from, or "unknown"
+
+// ---------------------------------------------------------------- context
+
+typedef struct sb_context sb_context;
+
+typedef struct sb_context_options {
+    size_t size;        // sizeof(sb_context_options); fields beyond it take their defaults
+    const char *device; // NULL: SAMEBITS_DEVICE or "cpu"
+    const char *isa;    // NULL: SAMEBITS_ISA or the best: "plain" "v1" "v3" "v4" "neon" "reverse"
+    int threads;        // 0: SAMEBITS_THREADS or the number of usable cores; at most 1024
+    void *(*allocate)(void *user, size_t bytes);  // NULL: malloc. Need not align beyond 16 bytes
+    void (*release)(void *user, void *pointer);   // NULL: free
+    void *user;
+} sb_context_options;
+
+SB_API sb_status sb_context_new(const sb_context_options *options, sb_context **out, sb_error *err); // options may be NULL
+SB_API void sb_context_free(sb_context *ctx);
+SB_API const char *sb_context_device(const sb_context *ctx); // "cpu"
+SB_API const char *sb_context_isa(const sb_context *ctx);    // the level that really runs
+SB_API int sb_context_threads(const sb_context *ctx);
+
+// ---------------------------------------------------------------- arrays
+
+typedef enum sb_dtype { SB_F32 = 1, SB_F64, SB_I32, SB_I64, SB_U8, SB_U32, SB_U64 } sb_dtype;
+typedef struct sb_array sb_array;
+
+SB_API size_t sb_dtype_size(sb_dtype dtype);        // bytes, 0 if unknown
+SB_API const char *sb_dtype_name(sb_dtype dtype);   // "float32"
+
+// A new array of zeros. shape[ndim]; ndim 0 is one element.
+SB_API sb_status sb_array_new(sb_context *ctx, sb_dtype dtype, int ndim, const int64_t *shape, sb_array **out, sb_error *err);
+// A view of memory the caller keeps alive (CPU only), aligned to its element.
+SB_API sb_status sb_array_wrap(sb_context *ctx, sb_dtype dtype, int ndim, const int64_t *shape, void *data, sb_array **out, sb_error *err);
+// Rows first .. first+count-1 of the leading axis; shares and keeps alive the memory of `a`.
+SB_API sb_status sb_array_slice(sb_array *a, int64_t first, int64_t count, sb_array **out, sb_error *err);
+// Another shape over the same elements; shares and keeps alive the memory of `a`.
+SB_API sb_status sb_array_reshape(sb_array *a, int ndim, const int64_t *shape, sb_array **out, sb_error *err);
+SB_API void sb_array_free(sb_array *a); // NULL is fine
+SB_API sb_dtype sb_array_dtype(const sb_array *a);
+SB_API int sb_array_ndim(const sb_array *a);
+SB_API const int64_t *sb_array_shape(const sb_array *a);
+SB_API int64_t sb_array_size(const sb_array *a); // elements
+SB_API sb_status sb_array_read(const sb_array *a, void *to, size_t bytes, sb_error *err);    // bytes: exactly the array's
+SB_API sb_status sb_array_write(sb_array *a, const void *from, size_t bytes, sb_error *err); // likewise
+SB_API sb_status sb_array_copy(sb_context *ctx, const sb_array *from, sb_array *to, sb_error *err); // keeps bits
+
+// ---------------------------------------------------------------- operations (float32 unless said)
+
+// Products, T3. c = op(a) op(b), then in this order: * alpha (if scaled), + bias[n], accumulate (old c + ...).
+// a[m,k] (or [k,m] transposed), b[k,n] (or [n,k] transposed), c[m,n]. A 1-D a[k] gives c[n]; a 1-D b[k] gives c[m]
+// (not both: that is sb_dot). c must hold the old value when accumulate is set.
+typedef struct sb_gemm_options {
+    size_t size;
+    int transpose_a, transpose_b;
+    int scaled;     // 0: no scaling, alpha unused
+    float alpha;
+    int accumulate;
+} sb_gemm_options;
+SB_API sb_status sb_gemm(sb_context *ctx, const sb_gemm_options *options, const sb_array *a, const sb_array *b,
+                         const sb_array *bias, sb_array *c, sb_error *err); // options, bias may be NULL
+SB_API sb_status sb_dot(sb_context *ctx, const sb_array *a, const sb_array *b, sb_array *out, sb_error *err); // T2; a[n] b[n] out[]
+
+// Reductions, T2, over one axis (0 .. ndim-1, negative from the end) or over all (SB_ALL).
+// out: the shape without that axis ([] for SB_ALL); float32, int64 for ARGMAX (position within the axis; over SB_ALL
+// the row-major position). float32 input only.
+#define SB_ALL (-1000)
+typedef enum sb_reduction { SB_SUM = 1, SB_MEAN, SB_MAX, SB_ARGMAX } sb_reduction;
+SB_API sb_status sb_reduce(sb_context *ctx, sb_reduction kind, int axis, const sb_array *x, sb_array *out, sb_error *err);
+SB_API sb_status sb_total(sb_context *ctx, const sb_array *x, double *out, sb_error *err);        // S(x) in binary64, x float32 or float64
+SB_API sb_status sb_sum_squares(sb_context *ctx, const sb_array *x, double *out, sb_error *err);  // S(x*x) in binary64
+
+// Element by element, one rounding each; shapes broadcast as in numpy; out has the broadcast shape; out may be a or b
+// (in place) if it has out's shape.
+typedef enum sb_binary_kind { SB_ADD = 1, SB_SUB, SB_MUL, SB_DIV, SB_MAXIMUM, SB_MINIMUM } sb_binary_kind;
+SB_API sb_status sb_binary(sb_context *ctx, sb_binary_kind kind, const sb_array *a, const sb_array *b, sb_array *out, sb_error *err);
+SB_API sb_status sb_scale(sb_context *ctx, const sb_array *x, float factor, sb_array *out, sb_error *err); // RN32(x * factor); in place allowed
+
+// Correctly rounded functions, T4; out has x's shape; in place allowed. SB_SILU_GRAD is the derivative of silu itself.
+typedef enum sb_unary_kind {
+    SB_EXP = 1, SB_LOG, SB_SIN, SB_COS, SB_RSQRT, SB_SIGMOID, SB_SILU, SB_SILU_GRAD, SB_SQRT, SB_NEG, SB_ABS
+} sb_unary_kind;
+SB_API sb_status sb_unary(sb_context *ctx, sb_unary_kind kind, const sb_array *x, sb_array *out, sb_error *err);
+
+// y = RN32(silu(gate) * up). Backward: dup = RN32(dy * silu(gate)); dgate = RN32(RN32(dy * up) * silu'(gate)).
+// dgate, dup may be gate, up (in place).
+SB_API sb_status sb_swiglu(sb_context *ctx, const sb_array *gate, const sb_array *up, sb_array *y, sb_error *err);
+SB_API sb_status sb_swiglu_backward(sb_context *ctx, const sb_array *gate, const sb_array *up, const sb_array *dy,
+                                    sb_array *dgate, sb_array *dup, sb_error *err);
+
+// T5, over the last axis. x, y[..., n].
+SB_API sb_status sb_softmax(sb_context *ctx, const sb_array *x, sb_array *y, sb_error *err);
+SB_API sb_status sb_log_softmax(sb_context *ctx, const sb_array *x, sb_array *y, sb_error *err);
+// logits[n, v], targets[n] int32 in 0..v-1, or -1: not counted (loss 0, gradient 0); loss[n] float64.
+SB_API sb_status sb_cross_entropy(sb_context *ctx, const sb_array *logits, const sb_array *targets, sb_array *loss, sb_error *err);
+// dlogits[n, v] = RN32(RN64(RN64(e r) - [j = t]) * scale); scale is g/N. dlogits may be logits (in place).
+SB_API sb_status sb_cross_entropy_backward(sb_context *ctx, const sb_array *logits, const sb_array *targets, double scale,
+                                           sb_array *dlogits, sb_error *err);
+
+// T7. x, y[n, d], weight[d] or NULL, r[n] float64 (kept for backward) or NULL, eps > 0.
+SB_API sb_status sb_rms_norm(sb_context *ctx, const sb_array *x, const sb_array *weight, double eps, sb_array *y, sb_array *r, sb_error *err);
+// dx[n, d]; dweight[d] (or NULL) = RN32(S(dy t over rows)).
+SB_API sb_status sb_rms_norm_backward(sb_context *ctx, const sb_array *x, const sb_array *weight, const sb_array *r,
+                                      const sb_array *dy, sb_array *dx, sb_array *dweight, sb_error *err);
+
+// Rotary embedding (pairs i, i + d/2, as Hugging Face's Llama). Tables cos, sin[p, d/2] for positions 0 .. p-1:
+// frequency_i = the real theta^(-2i/d) rounded to float32; angle = RN32(position * frequency); cos, sin of T4.
+SB_API sb_status sb_rotary_table(sb_context *ctx, float theta, sb_array *cos_table, sb_array *sin_table, sb_error *err);
+// x, y[b, t, h, d]; row t has position first + t, which the tables must cover. y may be x (in place).
+//   y_i = RN32(RN32(x_i c) - RN32(x_j s)), y_j = RN32(RN32(x_j c) + RN32(x_i s)), j = i + d/2; inverse: s negated.
+SB_API sb_status sb_rotary(sb_context *ctx, const sb_array *x, const sb_array *cos_table, const sb_array *sin_table,
+                           int64_t first, int inverse, sb_array *y, sb_error *err);
+
+// Attention, T6. q, y[b, t, h, d]; k, v[b, s, g, d] with h a multiple of g (head i reads group i / (h/g)).
+// Query row i has position first + i; keys 0 .. keys-1 are present (keys <= s: the rest of a cache is not read);
+// causal: key <= query position.
+typedef struct sb_attention_options {
+    size_t size;
+    int causal;
+    int64_t first;
+    int64_t keys;  // 0: s
+    float scale;   // 0: RN32(RN64(1/sqrt(d)))
+} sb_attention_options;
+// maximum[b, t, h] float32 and total[b, t, h] float64 (M and L of T6), kept for backward; both may be NULL.
+SB_API sb_status sb_attention(sb_context *ctx, const sb_attention_options *options, const sb_array *q, const sb_array *k,
+                              const sb_array *v, sb_array *y, sb_array *maximum, sb_array *total, sb_error *err);
+SB_API sb_status sb_attention_backward(sb_context *ctx, const sb_attention_options *options, const sb_array *q,
+                                       const sb_array *k, const sb_array *v, const sb_array *y, const sb_array *maximum,
+                                       const sb_array *total, const sb_array *dy, sb_array *dq, sb_array *dk,
+                                       sb_array *dv, sb_error *err);
+
+// table[v, d], ids[n] int32 in 0..v-1, out[n, d]. Backward: dtable[v, d] row r = RN32(S over the positions that hold
+// r, ascending, of dout) (T2 segments; rows never used are +0), added to the old value if accumulate.
+SB_API sb_status sb_embedding(sb_context *ctx, const sb_array *table, const sb_array *ids, sb_array *out, sb_error *err);
+SB_API sb_status sb_embedding_backward(sb_context *ctx, const sb_array *ids, const sb_array *dout, int accumulate,
+                                       sb_array *dtable, sb_error *err);
+
+// Stable sort over the last axis (T1): NaN last in either direction, -0 = +0. x float32, int32 or int64;
+// indices int64 of x's shape, or values of x's shape and dtype (bits kept).
+SB_API sb_status sb_argsort(sb_context *ctx, const sb_array *x, int descending, sb_array *indices, sb_error *err);
+SB_API sb_status sb_sort(sb_context *ctx, const sb_array *x, int descending, sb_array *values, sb_error *err);
+
+// Random numbers, T11: draws start .. start + size(out) - 1 of a stream.
+SB_API sb_status sb_random_bits(sb_context *ctx, uint64_t seed, uint64_t stream, int64_t start, sb_array *out, sb_error *err);   // uint32 or uint64
+SB_API sb_status sb_random_uniform(sb_context *ctx, uint64_t seed, uint64_t stream, int64_t start, sb_array *out, sb_error *err); // float32 or float64
+SB_API sb_status sb_random_normal(sb_context *ctx, uint64_t seed, uint64_t stream, int64_t start, sb_array *out, sb_error *err);  // float32
+SB_API sb_status sb_random_integers(sb_context *ctx, uint64_t seed, uint64_t stream, int64_t start, int64_t n, sb_array *out, sb_error *err); // int64 in [0, n)
+SB_API sb_status sb_random_permutation(sb_context *ctx, uint64_t seed, uint64_t stream, sb_array *out, sb_error *err);           // int64[n]
+
+// Global-norm clip, T8: norm = sqrt(S over the arrays of S(g g)); each g = RN32(g * factor) when factor < 1. In place.
+SB_API sb_status sb_clip_norm(sb_context *ctx, int64_t count, sb_array *const *grads, double max_norm, double *norm, sb_error *err);
+
+// AdamW, T8, one array. p, m, v in place. beta1_power, beta2_power: b1t, b2t, already multiplied for this step.
+typedef struct sb_adamw_options {
+    size_t size;
+    float learning_rate, beta1, beta2, eps, weight_decay;
+    double beta1_power, beta2_power;
+} sb_adamw_options;
+SB_API sb_status sb_adamw(sb_context *ctx, const sb_adamw_options *options, const sb_array *g, sb_array *p, sb_array *m,
+                          sb_array *v, sb_error *err);
+
+// ---------------------------------------------------------------- digests (T10)
+
+// SHA-256 of bytes, and the tree digest of a set of named arrays, each 32 bytes.
+SB_API void sb_sha256(const void *data, size_t bytes, uint8_t out[32]);
+SB_API sb_status sb_digest_arrays(sb_context *ctx, int64_t count, const char *const *names, const sb_array *const *arrays,
+                                  uint8_t out[32], sb_error *err); // sorted by name here; names differ
+
+#ifdef __cplusplus
+}
+#endif
+#endif

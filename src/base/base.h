@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// base: status and error, memory, checked sizes, hashes, threads, CPU features, FP environment, files. The only room
+// that calls POSIX. Everything below is declared here; each .c file holds one heading.
+#ifndef SBI_BASE_H
+#define SBI_BASE_H
+
+#include "samebits.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define SBI_PRINTF(f, a) __attribute__((format(printf, f, a)))
+#else
+#define SBI_PRINTF(f, a)
+#endif
+
+// ---- error.c
+// Fills err (nullable) and returns status: `return sbi_fail(err, SB_ERR_SHAPE, "b", "b has %lld rows, ...", ...)`.
+// Bytes from outside (names in files, flags) go through sbi_escape first.
+sb_status sbi_fail(sb_error *err, sb_status status, const char *argument, const char *format, ...) SBI_PRINTF(4, 5);
+// Printable ASCII with \xNN for the rest, cut with "..." to fit; returns out.
+const char *sbi_escape(const char *bytes, size_t length, char *out, size_t out_size);
+
+// ---- memory.c
+typedef struct sbi_allocator {
+    void *(*allocate)(void *user, size_t bytes);
+    void (*release)(void *user, void *pointer);
+    void *user;
+} sbi_allocator;
+extern const sbi_allocator sbi_malloc_allocator;
+// Zeroed, 64-byte aligned memory for count items; NULL and err on overflow or exhaustion. count 0 is fine.
+void *sbi_allocate(const sbi_allocator *allocator, int64_t count, size_t item_bytes, sb_error *err);
+void sbi_release(const sbi_allocator *allocator, void *pointer); // NULL is fine
+bool sbi_multiply(int64_t a, int64_t b, int64_t *out);           // false on overflow or a negative factor
+bool sbi_add(int64_t a, int64_t b, int64_t *out);
+// A growing arena: everything goes at once.
+typedef struct sbi_arena sbi_arena;
+sbi_arena *sbi_arena_new(const sbi_allocator *allocator, sb_error *err);
+void *sbi_arena_allocate(sbi_arena *arena, int64_t count, size_t item_bytes, sb_error *err); // zeroed, aligned
+char *sbi_arena_string(sbi_arena *arena, const char *bytes, size_t length, sb_error *err);
+void sbi_arena_free(sbi_arena *arena);
+
+// ---- sha256.c (uses the processor's instructions where present; same digest)
+typedef struct sbi_sha256 {
+    uint32_t state[8];
+    uint64_t bytes;
+    uint8_t block[64];
+} sbi_sha256;
+void sbi_sha256_start(sbi_sha256 *hash);
+void sbi_sha256_add(sbi_sha256 *hash, const void *data, size_t bytes);
+void sbi_sha256_end(sbi_sha256 *hash, uint8_t out[32]);
+void sbi_hex(const uint8_t *bytes, size_t count, char *out); // out[2*count + 1]
+
+// ---- threads.c (a pool of our own; survives fork: a child builds its threads anew at its first use)
+typedef struct sbi_pool sbi_pool;
+typedef void (*sbi_task)(void *argument, int64_t index);
+sbi_pool *sbi_pool_new(int threads, sb_error *err); // the caller is one of them
+int sbi_pool_threads(const sbi_pool *pool);
+// Runs task(argument, i) for every i in 0..count-1, in any order on any thread of the pool, and waits. Every worker
+// sets the contract's FP environment around its work.
+void sbi_pool_run(sbi_pool *pool, int64_t count, sbi_task task, void *argument);
+void sbi_pool_free(sbi_pool *pool);
+
+// ---- cpu.c
+int sbi_cpu_cores(void);                     // usable by this process (affinity, cgroup)
+bool sbi_cpu_level_usable(const char *level); // "v3": does this machine (and its kernel) run it
+const char *sbi_cpu_model(void);             // "Intel(R) Xeon(R) ..." or "unknown"
+const char *sbi_cpu_architecture(void);      // "x86_64" "aarch64" "riscv64" "s390x" ...
+
+// ---- fpenv.c
+typedef struct sbi_fpenv { uint64_t word; } sbi_fpenv;
+sbi_fpenv sbi_fpenv_enter(void);        // nearest even, no flush to zero, no traps; returns what was there
+void sbi_fpenv_leave(sbi_fpenv before); // restores it, exception flags included
+
+// ---- file.c
+// Reads a whole regular file (never mapped). limit: the most bytes accepted.
+sb_status sbi_file_read(const sbi_allocator *allocator, const char *path, int64_t limit, uint8_t **bytes, int64_t *size, sb_error *err);
+// Writes to a temporary file beside path; sbi_file_commit does fsync, rename, fsync of the folder.
+// sbi_file_abandon (NULL is fine) removes the temporary; after any error it is what remains to be called.
+typedef struct sbi_file sbi_file;
+sb_status sbi_file_create(const sbi_allocator *allocator, const char *path, sbi_file **out, sb_error *err);
+sb_status sbi_file_write(sbi_file *file, const void *bytes, int64_t size, sb_error *err);
+sb_status sbi_file_commit(sbi_file *file, sb_error *err); // frees file on success
+void sbi_file_abandon(sbi_file *file);
+sb_status sbi_file_append(const char *path, const void *bytes, int64_t size, sb_error *err); // one write, then fsync
+sb_status sbi_folder_make(const char *path, sb_error *err);                                  // with parents; fine if there
+double sbi_seconds(void); // a monotonic clock; for progress only, never for a value
+#endif

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernel dialect in C17 (and C++14, for the check that `f64` can be a class). The same words stand, line by
+// line, in opencl.h, cuda.h and hip.h. Kernels use these words and each other; nothing else.
+//
+// A kernel is a row of phases. Within a phase the lanes are independent: PHASE(l, n) runs l = 0 .. n-1, n at most
+// the kernel's lane count (in kernels/*.def). Close it with PHASE_END (a barrier on a GPU) or LANE_END (none: the
+// next phase reads only values of its own lane). With SBI_REVERSE the lanes run backwards: bits must not move.
+#ifndef SBI_DIALECT_C_H
+#define SBI_DIALECT_C_H
+
+#include <stdint.h>
+
+typedef int32_t i32;
+typedef uint32_t u32;
+typedef int64_t i64;
+typedef uint64_t u64;
+typedef float f32;
+#ifdef SBI_F64_CLASS
+#include "f64_class.h" // C++ only: binary64 as a class, to keep the text free of implicit conversions
+#else
+typedef double f64;
+#endif
+
+#ifdef __cplusplus
+#define RESTRICT __restrict__
+#define SHARED alignas(64)
+#else
+#define RESTRICT restrict
+#define SHARED _Alignas(64)
+#endif
+#define KERNEL static
+#define FN static inline
+#define GLOBAL
+#define LOCAL // address space of a pointer to SHARED
+#define GROUP_PARAM , i64 sbi_group
+#define GROUP() sbi_group
+
+#if defined(__clang__)
+#define SBI_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#define UNROLL _Pragma("clang loop unroll(full)")
+#elif defined(__GNUC__)
+#define SBI_INDEPENDENT _Pragma("GCC ivdep")
+#define UNROLL _Pragma("GCC unroll 64")
+#else
+#define SBI_INDEPENDENT
+#define UNROLL
+#endif
+
+#ifdef SBI_REVERSE
+#define PHASE(l, n) SBI_INDEPENDENT for (i32 l = (i32)(n)-1; l >= 0; l--)
+#else
+#define PHASE(l, n) SBI_INDEPENDENT for (i32 l = 0; l < (i32)(n); l++)
+#endif
+#define PHASE_END
+#define LANE_END
+#define LANE_VAR(type, name, lanes) SHARED type name[lanes]
+#define LANE_ARRAY(type, name, lanes, n) SHARED type name[lanes][n]
+#define AT(name, l) name[l]
+#define ATI(name, l, i) name[l][i]
+
+#define K(x) (x) // a binary64 constant, hexadecimal; turned into bits for languages without double
+
+// One rounding. Used by products of kind T3 and by formulas of the contract that spell fma, nowhere else.
+#include "../fma.h"
+#define FMA(a, b, c) sbi_fma_f32(a, b, c)
+#define FMA64(a, b, c) sbi_fma_f64(a, b, c)
+
+// Correctly rounded square roots (an instruction under -fno-math-errno), and bits.
+#define SQRT32(x) __builtin_sqrtf(x)
+#define SQRT64(x) __builtin_sqrt(x)
+FN u32 BITS32(f32 x) { union { f32 f; u32 u; } v; v.f = x; return v.u; }
+FN f32 FLOAT32(u32 x) { union { f32 f; u32 u; } v; v.u = x; return v.f; }
+FN u64 BITS64(f64 x) { union { f64 f; u64 u; } v; v.f = x; return v.u; }
+FN f64 FLOAT64(u64 x) { union { f64 f; u64 u; } v; v.u = x; return v.f; }
+FN u64 MULHI64(u64 a, u64 b) { // high half of the exact product
+    u64 a0 = (u32)a, a1 = a >> 32, b0 = (u32)b, b1 = b >> 32;
+    u64 m = a1 * b0 + ((a0 * b0) >> 32), n = a0 * b1 + (u32)m;
+    return a1 * b1 + (m >> 32) + (n >> 32);
+}
+
+#include "../number.h"
+#endif

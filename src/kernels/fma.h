@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// fma, exact on every machine: the instruction where the level has one, an emulation where not.
+#ifndef SBI_FMA_H
+#define SBI_FMA_H
+
+#if !defined(SBI_FMA_EMULATED) && \
+    (defined(__FMA__) || defined(__aarch64__) || defined(__riscv_flen) || defined(__s390x__))
+static inline f32 sbi_fma_f32(f32 a, f32 b, f32 c) { return __builtin_fmaf(a, b, c); }
+static inline f64 sbi_fma_f64(f64 a, f64 b, f64 c) { return __builtin_fma(a, b, c); }
+#else
+// The product of two floats is exact in binary64 (48 bits; no overflow, no subnormal). The sum is taken by
+// 2Sum and rounded to odd, so the last rounding, to binary32, is the only one that counts
+// (S. Boldo, G. Melquiond, "Emulation of FMA and correctly rounded sums", IEEE ToC 57, 2008).
+static inline f32 sbi_fma_f32(f32 a, f32 b, f32 c) {
+    union { f64 f; u64 u; } s;
+    f64 p = (f64)a * (f64)b, z = (f64)c;
+    s.f = p + z;
+    f64 t = s.f - p, e = (p - (s.f - t)) + (z - t); // p + z = s + e exactly, where finite
+    u64 inexact = e != 0.0 && e == e;               // (e is NaN at infinities: nothing to mend there)
+    u64 away = (e < 0.0) == (s.f < 0.0);            // the error points away from zero
+    u64 step = inexact & ~s.u & 1u;                 // an even last bit moves to its odd neighbour
+    s.u = s.u + (away ? step : (u64)0 - step);
+    return (f32)s.f;
+}
+#endif
+#endif

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compiled once per CPU level: the table of its kernels, named sbi_kernels_LEVEL.
+#include "kernels.h"
+
+#define SBI_JOIN_(a, b) a##_##b
+#define SBI_JOIN(a, b) SBI_JOIN_(a, b)
+#define SBI_TEXT_(x) #x
+#define SBI_STRING(x) SBI_TEXT_(x)
+
+#define SBI_KERNEL(name, lanes, count, ...) \
+    void SBI_JOIN(name, SBI_LEVEL)(const sbi_arg *args, int64_t first, int64_t last);
+#include "all_kernels.h"
+#undef SBI_KERNEL
+
+#define SBI_KERNEL(name, lanes, count, ...) SBI_JOIN(name, SBI_LEVEL),
+extern const sbi_kernel_table SBI_JOIN(sbi_kernels, SBI_LEVEL);
+const sbi_kernel_table SBI_JOIN(sbi_kernels, SBI_LEVEL) = {SBI_STRING(SBI_LEVEL), {
+#include "all_kernels.h"
+}};

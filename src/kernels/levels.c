@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// The list of kernels and the list of levels this library was built with (SBI_HAVE_V4 ... come from CMake).
+#include "kernels.h"
+
+#include <stddef.h>
+
+#define SBI_KERNEL(name, lanes, count, ...) {#name, lanes, count},
+const sbi_kernel_info sbi_kernel_infos[SBI_KERNEL_COUNT] = {
+#include "all_kernels.h"
+};
+
+extern const sbi_kernel_table sbi_kernels_plain, sbi_kernels_reverse, sbi_kernels_v1, sbi_kernels_v3, sbi_kernels_v4,
+    sbi_kernels_neon;
+
+const sbi_kernel_table *const sbi_kernel_levels[] = {
+#ifdef SBI_HAVE_X86
+    &sbi_kernels_v4,
+    &sbi_kernels_v3,
+    &sbi_kernels_v1,
+#endif
+#ifdef SBI_HAVE_NEON
+    &sbi_kernels_neon,
+#endif
+    &sbi_kernels_plain,
+    &sbi_kernels_reverse,
+    NULL,
+};

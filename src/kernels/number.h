@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Contract T1 in kernel text: canonical NaN, maximum, minimum, the order of sorting.
+#ifndef SBI_NUMBER_H
+#define SBI_NUMBER_H
+
+// The value an arithmetic kernel writes: NaN becomes 0x7fc00000 (0x7ff8000000000000).
+FN f32 sbi_canon_f32(f32 x) { return x == x ? x : FLOAT32(0x7fc00000u); }
+FN f64 sbi_canon_f64(f64 x) { return x == x ? x : FLOAT64(0x7ff8000000000000u); }
+
+// IEEE 754-2019 maximum and minimum: NaN if either is, -0 < +0.
+FN f32 sbi_max_f32(f32 a, f32 b) {
+    f32 m = a > b ? a : b;
+    m = a == b ? FLOAT32(BITS32(a) & BITS32(b)) : m;
+    return a == a && b == b ? m : FLOAT32(0x7fc00000u);
+}
+FN f32 sbi_min_f32(f32 a, f32 b) {
+    f32 m = a < b ? a : b;
+    m = a == b ? FLOAT32(BITS32(a) | BITS32(b)) : m;
+    return a == a && b == b ? m : FLOAT32(0x7fc00000u);
+}
+#endif

@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+target_sources(samebits_objects PRIVATE src/kernels/levels.c)
+sbi_add_level(plain samebits_objects -fno-tree-vectorize)
+sbi_add_level(reverse samebits_objects -fno-tree-vectorize -DSBI_REVERSE)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
+  sbi_add_level(v1 samebits_objects -march=x86-64)
+  sbi_add_level(v3 samebits_objects -march=x86-64-v3)
+  sbi_add_level(v4 samebits_objects -march=x86-64-v4 -mprefer-vector-width=512)
+  target_compile_definitions(samebits_objects PRIVATE SBI_HAVE_X86)
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
+  sbi_add_level(neon samebits_objects)
+  target_compile_definitions(samebits_objects PRIVATE SBI_HAVE_NEON)
+endif()

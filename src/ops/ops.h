@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operations on arrays. Every public sb_OP of samebits.h from sb_gemm to sb_adamw has its sbi_OP here with the same
+// arguments (sbi_gemm, sbi_reduce, ...): it checks shapes and dtypes, makes one sbi_op record and hands it to sbi_run,
+// which carries it out on the context's device and traces it. api/ adds NULL checks, overlap checks and the FP
+// environment, and calls in; nn/ and lm/ call sbi_OP directly.
+//
+// The record is all that the reference, a trace or a bisection needs to know. Its slots, per operation
+// (in / out are arrays, n integers, r reals; a missing nullable array is NULL):
+//   GEMM        in a b bias; out c; n m n k ta tb scaled accumulate (1-D operands are seen as m = 1 or n = 1); r alpha
+//   DOT         in a b; out out; n size
+//   REDUCE      in x; out out; n kind outer count inner (x seen as [outer, count, inner])
+//   TOTAL       in x; n size squares (0: S(x), 1: S(x x)); result: *real_out
+//   BINARY      in a b; out out; n kind ndim shape[8] stride_a[8] stride_b[8] (elements; 0 where broadcast)
+//   SCALE       in x; out out; n size; r factor
+//   UNARY       in x; out out; n kind size
+//   SWIGLU      in gate up; out y; n size            SWIGLU_BACKWARD in gate up dy; out dgate dup; n size
+//   SOFTMAX     in x; out y; n rows count log
+//   CROSS_ENTROPY in logits targets; out loss; n rows v
+//   CROSS_ENTROPY_BACKWARD in logits targets; out dlogits; n rows v; r scale
+//   RMS_NORM    in x weight; out y r; n rows d; r eps
+//   RMS_NORM_BACKWARD in x weight r dy; out dx dweight; n rows d
+//   ROTARY_TABLE out cos sin; n positions half; r theta
+//   ROTARY      in x cos sin; out y; n b t h d first inverse
+//   ATTENTION   in q k v; out y maximum total; n b t h d s g causal first keys; r scale
+//   ATTENTION_BACKWARD in q k v y maximum total dy; out dq dk dv; n as ATTENTION; r scale
+//   EMBEDDING   in table ids; out out; n v d count   EMBEDDING_BACKWARD in ids dout; out dtable; n v d count accumulate
+//   ARGSORT     in x; out indices; n rows count descending   (SORT is ARGSORT and a gather: out values)
+//   RANDOM      out out; n kind start bound; u seed stream   (kind: SBI_RANDOM_...)
+//   CLIP        is TOTAL per array, scalar binary64 arithmetic and SCALE: no record of its own
+//   ADAMW       in g; out p m v; n size; r learning_rate beta1 beta2 eps weight_decay beta1_power beta2_power
+//   COPY        in from; out to; n bytes
+#ifndef SBI_OPS_H
+#define SBI_OPS_H
+
+#include "array.h"
+
+typedef enum sbi_op_id {
+    SBI_OP_GEMM, SBI_OP_DOT, SBI_OP_REDUCE, SBI_OP_TOTAL, SBI_OP_BINARY, SBI_OP_SCALE, SBI_OP_UNARY, SBI_OP_SWIGLU,
+    SBI_OP_SWIGLU_BACKWARD, SBI_OP_SOFTMAX, SBI_OP_CROSS_ENTROPY, SBI_OP_CROSS_ENTROPY_BACKWARD, SBI_OP_RMS_NORM,
+    SBI_OP_RMS_NORM_BACKWARD, SBI_OP_ROTARY_TABLE, SBI_OP_ROTARY, SBI_OP_ATTENTION, SBI_OP_ATTENTION_BACKWARD,
+    SBI_OP_EMBEDDING, SBI_OP_EMBEDDING_BACKWARD, SBI_OP_ARGSORT, SBI_OP_SORT, SBI_OP_RANDOM, SBI_OP_ADAMW, SBI_OP_COPY,
+    SBI_OP_COUNT
+} sbi_op_id;
+
+enum { SBI_RANDOM_BITS = 1, SBI_RANDOM_UNIFORM, SBI_RANDOM_NORMAL, SBI_RANDOM_INTEGERS, SBI_RANDOM_PERMUTATION };
+
+typedef struct sbi_op {
+    sbi_op_id id;
+    const sb_array *in[7];
+    sb_array *out[3];
+    int64_t n[32];
+    uint64_t u[2];
+    double r[8];
+    double *real_out;
+} sbi_op;
+
+extern const char *const sbi_op_names[SBI_OP_COUNT]; // "gemm", "dot", ...
+
+// Carries out a checked record: on the reference device by its definition, elsewhere by the operation's kernels.
+sb_status sbi_run(sb_context *ctx, const sbi_op *op, sb_error *err);
+
+// The only way a kernel is started. One argument of a launch: SBI_IN(array), SBI_OUT(array), SBI_INT(i), SBI_REAL(f).
+sb_status sbi_launch(sb_context *ctx, sbi_kernel_id kernel, int64_t groups, const sbi_arg *args, sb_error *err);
+#define SBI_IN(a) {.in = (a) ? (a)->data : NULL}
+#define SBI_OUT(a) {.out = (a) ? (a)->data : NULL}
+#define SBI_INT(x) {.i = (x)}
+#define SBI_WORD(x) {.u = (x)}
+#define SBI_REAL(x) {.f = (x)}
+
+// The operations, as in samebits.h.
+#define SBI_CTX sb_context *ctx
+sb_status sbi_gemm(SBI_CTX, const sb_gemm_options *options, const sb_array *a, const sb_array *b, const sb_array *bias, sb_array *c, sb_error *err);
+sb_status sbi_dot(SBI_CTX, const sb_array *a, const sb_array *b, sb_array *out, sb_error *err);
+sb_status sbi_reduce(SBI_CTX, sb_reduction kind, int axis, const sb_array *x, sb_array *out, sb_error *err);
+sb_status sbi_total(SBI_CTX, const sb_array *x, double *out, sb_error *err);
+sb_status sbi_sum_squares(SBI_CTX, const sb_array *x, double *out, sb_error *err);
+sb_status sbi_binary(SBI_CTX, sb_binary_kind kind, const sb_array *a, const sb_array *b, sb_array *out, sb_error *err);
+sb_status sbi_scale(SBI_CTX, const sb_array *x, float factor, sb_array *out, sb_error *err);
+sb_status sbi_unary(SBI_CTX, sb_unary_kind kind, const sb_array *x, sb_array *out, sb_error *err);
+sb_status sbi_swiglu(SBI_CTX, const sb_array *gate, const sb_array *up, sb_array *y, sb_error *err);
+sb_status sbi_swiglu_backward(SBI_CTX, const sb_array *gate, const sb_array *up, const sb_array *dy, sb_array *dgate, sb_array *dup, sb_error *err);
+sb_status sbi_softmax(SBI_CTX, const sb_array *x, sb_array *y, sb_error *err);
+sb_status sbi_log_softmax(SBI_CTX, const sb_array *x, sb_array *y, sb_error *err);
+sb_status sbi_cross_entropy(SBI_CTX, const sb_array *logits, const sb_array *targets, sb_array *loss, sb_error *err);
+sb_status sbi_cross_entropy_backward(SBI_CTX, const sb_array *logits, const sb_array *targets, double scale, sb_array *dlogits, sb_error *err);
+sb_status sbi_rms_norm(SBI_CTX, const sb_array *x, const sb_array *weight, double eps, sb_array *y, sb_array *r, sb_error *err);
+sb_status sbi_rms_norm_backward(SBI_CTX, const sb_array *x, const sb_array *weight, const sb_array *r, const sb_array *dy, sb_array *dx, sb_array *dweight, sb_error *err);
+sb_status sbi_rotary_table(SBI_CTX, float theta, sb_array *cos_table, sb_array *sin_table, sb_error *err);
+sb_status sbi_rotary(SBI_CTX, const sb_array *x, const sb_array *cos_table, const sb_array *sin_table, int64_t first, int inverse, sb_array *y, sb_error *err);
+sb_status sbi_attention(SBI_CTX, const sb_attention_options *options, const sb_array *q, const sb_array *k, const sb_array *v, sb_array *y, sb_array *maximum, sb_array *total, sb_error *err);
+sb_status sbi_attention_backward(SBI_CTX, const sb_attention_options *options, const sb_array *q, const sb_array *k, const sb_array *v, const sb_array *y, const sb_array *maximum, const sb_array *total, const sb_array *dy, sb_array *dq, sb_array *dk, sb_array *dv, sb_error *err);
+sb_status sbi_embedding(SBI_CTX, const sb_array *table, const sb_array *ids, sb_array *out, sb_error *err);
+sb_status sbi_embedding_backward(SBI_CTX, const sb_array *ids, const sb_array *dout, int accumulate, sb_array *dtable, sb_error *err);
+sb_status sbi_argsort(SBI_CTX, const sb_array *x, int descending, sb_array *indices, sb_error *err);
+sb_status sbi_sort(SBI_CTX, const sb_array *x, int descending, sb_array *values, sb_error *err);
+sb_status sbi_random_bits(SBI_CTX, uint64_t seed, uint64_t stream, int64_t start, sb_array *out, sb_error *err);
+sb_status sbi_random_uniform(SBI_CTX, uint64_t seed, uint64_t stream, int64_t start, sb_array *out, sb_error *err);
+sb_status sbi_random_normal(SBI_CTX, uint64_t seed, uint64_t stream, int64_t start, sb_array *out, sb_error *err);
+sb_status sbi_random_integers(SBI_CTX, uint64_t seed, uint64_t stream, int64_t start, int64_t n, sb_array *out, sb_error *err);
+sb_status sbi_random_permutation(SBI_CTX, uint64_t seed, uint64_t stream, sb_array *out, sb_error *err);
+sb_status sbi_clip_norm(SBI_CTX, int64_t count, sb_array *const *grads, double max_norm, double *norm, sb_error *err);
+sb_status sbi_adamw(SBI_CTX, const sb_adamw_options *options, const sb_array *g, sb_array *p, sb_array *m, sb_array *v, sb_error *err);
+sb_status sbi_copy(SBI_CTX, const sb_array *from, sb_array *to, sb_error *err);
+#undef SBI_CTX
+#endif

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// proof: lanes and fixtures, evidence documents, compare.
+//
+// A lane runs one operation (or model) through the public interface on inputs drawn from its fixture and reports every
+// output as a cell, a SHA-256. The same lane text runs on every device, on the reference (which writes the golden
+// values) and on sabotaged kernels. A lane file looks like
+//
+//     static sb_status run_softmax(sbi_lane_run *run, sb_error *err) {
+//         int64_t n = sbi_lane_size(run, 7, 5), d = sbi_lane_size(run, 600, 97);
+//         sb_array *x = sbi_lane_input(run, "x", SB_F32, 2, (int64_t[]){n, d});
+//         sb_array *y = sbi_lane_result(run, SB_F32, 2, (int64_t[]){n, d});
+//         for (sbi_part p = sbi_lane_first(run, n); p.count; p = sbi_lane_next(run, p)) // whole, halves, row by row
+//             sbi_lane_do(run, sb_softmax(run->ctx, sbi_lane_part(run, x, p), sbi_lane_part(run, y, p), err));
+//         return sbi_lane_cell(run, "y", y, err);
+//     }
+//
+// Arrays made by a run belong to it and are freed after it. After a failure (run->status) every helper does nothing.
+#ifndef SBI_PROOF_H
+#define SBI_PROOF_H
+
+#include "base.h"
+
+typedef enum sbi_fixture {
+    SBI_FIX_PLAIN,     // uniform in (-2, 2), more than 12 significant bits
+    SBI_FIX_TIES,      // few distinct values, halfway cases of sums and roundings
+    SBI_FIX_WIDE,      // exponents over +-40 binades
+    SBI_FIX_SUBNORMAL, // around and below 2^-126, results subnormal too
+    SBI_FIX_ZEROS,     // +0 and -0 among plain values
+    SBI_FIX_OFFSET,    // 10000 + small
+    SBI_FIX_ODD,       // plain values, odd sizes
+    SBI_FIX_EMPTY,     // size 0 where legal
+    SBI_FIX_ONE,       // size 1
+    SBI_FIX_NONFINITE, // infinities and NaN among plain values, where legal
+    SBI_FIX_COUNT
+} sbi_fixture;
+#define SBI_FIX(f) (1u << (f))
+#define SBI_FIX_ALL (SBI_FIX(SBI_FIX_COUNT) - 1u)
+extern const char *const sbi_fixture_names[SBI_FIX_COUNT];
+
+typedef enum sbi_split { SBI_WHOLE, SBI_HALVES, SBI_ROWS } sbi_split;
+typedef struct sbi_part { int64_t first, count; } sbi_part;
+
+typedef struct sbi_lane_run {
+    sb_context *ctx;
+    const struct sbi_lane *lane;
+    uint64_t seed;      // 0: the fixtures of the golden file
+    sbi_fixture fixture;
+    sbi_split split;
+    int64_t nudge;      // selftest: index of the float32 input (counted over the run) that gets one ulp added; -1: none
+    sb_status status;
+    // private
+    int64_t draws, inputs_seen;
+    void (*report)(void *user, const char *cell, const uint8_t digest[32], const sb_array *array);
+    void *user;
+    sb_array *arrays[256];
+    int count;
+} sbi_lane_run;
+
+typedef struct sbi_lane {
+    const char *name;      // "gemm_nt"
+    const char *kind;      // "product" "sum" "element" "function" "attention" "random" "order" "optimizer" "model" ...
+    unsigned fixtures;     // SBI_FIX bits
+    bool quick;            // in verify --quick
+    bool training;         // only with --training or --all
+    bool rows;             // whole, halves and row by row must agree
+    bool counts_inputs;    // selftest may nudge it (false: no float input)
+    sb_status (*run)(sbi_lane_run *run, sb_error *err);
+} sbi_lane;
+
+// The lanes: one array per file, ended by a row without a name, listed in lanes.c.
+extern const sbi_lane sbi_lanes_gemm[], sbi_lanes_attention[], sbi_lanes_reduce[], sbi_lanes_element[], sbi_lanes_function[],
+    sbi_lanes_softmax[], sbi_lanes_norm[], sbi_lanes_rotary[], sbi_lanes_embedding[], sbi_lanes_sort[], sbi_lanes_random[],
+    sbi_lanes_optimizer[], sbi_lanes_model[];
+extern const sbi_lane *const sbi_lane_files[]; // NULL last
+
+// standard, except: odd under SBI_FIX_ODD, 0 under SBI_FIX_EMPTY, 1 under SBI_FIX_ONE.
+int64_t sbi_lane_size(const sbi_lane_run *run, int64_t standard, int64_t odd);
+// A new float32 array of fixture values, drawn by (seed, lane, fixture, name) with integers alone. shape[ndim].
+sb_array *sbi_lane_input(sbi_lane_run *run, const char *name, sb_dtype dtype, int ndim, const int64_t *shape);
+// int32 or int64 values in [0, bound).
+sb_array *sbi_lane_indices(sbi_lane_run *run, const char *name, sb_dtype dtype, int ndim, const int64_t *shape, int64_t bound);
+// A new output array, filled with a poison (0xa5 bytes).
+sb_array *sbi_lane_result(sbi_lane_run *run, sb_dtype dtype, int ndim, const int64_t *shape);
+sbi_part sbi_lane_first(const sbi_lane_run *run, int64_t rows);
+sbi_part sbi_lane_next(const sbi_lane_run *run, sbi_part part); // count 0 at the end
+sb_array *sbi_lane_part(sbi_lane_run *run, sb_array *a, sbi_part part); // a slice of the leading axis
+void sbi_lane_do(sbi_lane_run *run, sb_status status);
+// Reports an output: SHA-256 of its dtype, shape and little-endian bytes. Returns run->status.
+sb_status sbi_lane_cell(sbi_lane_run *run, const char *name, const sb_array *a, sb_error *err);
+sb_status sbi_lane_cell_real(sbi_lane_run *run, const char *name, double value, sb_error *err);
+#endif
