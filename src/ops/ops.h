@@ -46,6 +46,8 @@ enum { SBI_RANDOM_BITS = 1, SBI_RANDOM_UNIFORM, SBI_RANDOM_NORMAL, SBI_RANDOM_IN
 
 typedef struct sbi_op {
     sbi_op_id id;
+    // How this operation's kernels carry out the record: a static function of its op_*.c, called by sbi_run.
+    sb_status (*kernels)(sb_context *ctx, const struct sbi_op *op, sb_error *err);
     const sb_array *in[7];
     sb_array *out[3];
     int64_t n[32];
@@ -56,7 +58,7 @@ typedef struct sbi_op {
 
 extern const char *const sbi_op_names[SBI_OP_COUNT]; // "gemm", "dot", ...
 
-// Carries out a checked record: on the reference device by its definition, elsewhere by the operation's kernels.
+// Carries out a checked record: on the reference device by its definition, elsewhere by op->kernels.
 sb_status sbi_run(sb_context *ctx, const sbi_op *op, sb_error *err);
 
 // The only way a kernel is started. One argument of a launch: SBI_IN(array), SBI_OUT(array), SBI_INT(i), SBI_REAL(f).
