@@ -58,7 +58,11 @@ typedef double f64;
 #define AT(name, l) name[l]
 #define ATI(name, l, i) name[l][i]
 
+#ifdef SBI_F64_CLASS
+#define K(x) f64(x)
+#else
 #define K(x) (x) // a binary64 constant, hexadecimal; turned into bits for languages without double
+#endif
 
 // One rounding. Used by products of kind T3 and by formulas of the contract that spell fma, nowhere else.
 #include "../fma.h"
@@ -67,7 +71,11 @@ typedef double f64;
 
 // Correctly rounded square roots (an instruction under -fno-math-errno), and bits.
 #define SQRT32(x) __builtin_sqrtf(x)
+#ifdef SBI_F64_CLASS
+#define SQRT64(x) sbi_class_sqrt(x)
+#else
 #define SQRT64(x) __builtin_sqrt(x)
+#endif
 FN u32 BITS32(f32 x) { union { f32 f; u32 u; } v; v.f = x; return v.u; }
 FN f32 FLOAT32(u32 x) { union { f32 f; u32 u; } v; v.u = x; return v.f; }
 FN u64 BITS64(f64 x) { union { f64 f; u64 u; } v; v.f = x; return v.u; }

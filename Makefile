@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+# The front door. `make help` lists the targets.
+BUILD ?= build
+JOBS ?= $(shell nproc)
+
+.PHONY: help deps build check test proof demo bench clean
+help:
+	@sed -n 's/^## //p' $(MAKEFILE_LIST)
+
+deps:
+	@tools/deps.sh
+
+## make build   the command at build/samebits, the library, the tests
+build: deps
+	@test -f $(BUILD)/build.ninja || cmake -S . -B $(BUILD) -G Ninja
+	@ninja -C $(BUILD) -j $(JOBS)
+
+## make check   the short tier (under two minutes once built)
+check: build
+	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) -LE slow
+
+## make test    check, the proof grid and the demo
+test: build
+	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
+	@$(MAKE) --no-print-directory demo
+	@python3 test/grid.py --build $(BUILD)
+
+## make demo    one language model, two routes, the same bits (under two minutes once built)
+demo: build
+	@tools/demo.sh $(BUILD)
+
+## make proof   everything exhaustive (hours)
+proof: build
+	@python3 tools/proof.py --build $(BUILD)
+
+## make bench   speed beside the peers, as ratios
+bench: build
+	@python3 bench/bench.py --build $(BUILD)
+
+clean:
+	@rm -rf build build-*
