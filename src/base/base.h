@@ -87,4 +87,26 @@ void sbi_file_abandon(sbi_file *file);
 sb_status sbi_file_append(const char *path, const void *bytes, int64_t size, sb_error *err); // one write, then fsync
 sb_status sbi_folder_make(const char *path, sb_error *err);                                  // with parents; fine if there
 double sbi_seconds(void); // a monotonic clock; for progress only, never for a value
+
+// ---- folder.c
+// Calls visit for every entry of a folder but "." and "..", in bytewise order of names.
+sb_status sbi_folder_list(const sbi_allocator *allocator, const char *path,
+                          sb_status (*visit)(void *user, const char *name, sb_error *err), void *user, sb_error *err);
+sb_status sbi_file_remove(const char *path, sb_error *err);   // fine if absent
+sb_status sbi_folder_remove(const char *path, sb_error *err); // an empty folder; fine if absent
+bool sbi_file_present(const char *path);                      // a regular file is there
+
+// ---- process.c
+// Another program that shares a socket with this one: it finds its end at descriptor SBI_PROCESS_SOCKET.
+#define SBI_PROCESS_SOCKET 3
+typedef struct sbi_process {
+    int64_t id;
+    int socket; // -1: none
+} sbi_process;
+sb_status sbi_process_start(const char *const *command, sbi_process *out, sb_error *err); // command: a path, arguments, NULL
+// Closes the socket, which asks the program to end, waits a little, else kills it. Says how it ended ("killed by signal 9").
+void sbi_process_end(sbi_process *process, char *how, size_t how_size); // how may be NULL
+// All of it or an error: SB_ERR_WORKER when the other end is gone.
+sb_status sbi_socket_send(int socket, const void *bytes, int64_t size, sb_error *err);
+sb_status sbi_socket_receive(int socket, void *bytes, int64_t size, sb_error *err);
 #endif

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Folders: listing in an order that no file system decides, and removal.
+#include "base.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static sb_status refuse(sb_error *err, const char *what, const char *path, int number) {
+    char shown[160];
+    return sbi_fail(err, SB_ERR_IO, "path", "cannot %s %s: %s", what, sbi_escape(path, strlen(path), shown, sizeof shown),
+                    strerror(number));
+}
+
+sb_status sbi_folder_list(const sbi_allocator *allocator, const char *path,
+                          sb_status (*visit)(void *user, const char *name, sb_error *err), void *user, sb_error *err) {
+    sbi_arena *arena = sbi_arena_new(allocator, err);
+    DIR *folder = NULL;
+    char **names = NULL;
+    sb_status status = SB_ERR_MEMORY;
+    if (!arena)
+        return status;
+    folder = opendir(path);
+    if (!folder) {
+        status = refuse(err, "read the folder", path, errno);
+        goto done;
+    }
+    int64_t count = 0, capacity = 0;
+    for (;;) {
+        errno = 0;
+        const struct dirent *entry = readdir(folder);
+        if (!entry) {
+            if (errno) {
+                status = refuse(err, "read the folder", path, errno);
+                goto done;
+            }
+            break;
+        }
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        if (count == capacity) { // the arena keeps the old table until the end: folders are small
+            capacity = capacity ? 2 * capacity : 64;
+            char **grown = sbi_arena_allocate(arena, capacity, sizeof *grown, err);
+            if (!grown)
+                goto done;
+            if (count)
+                memcpy(grown, names, (size_t)count * sizeof *grown);
+            names = grown;
+        }
+        char *name = sbi_arena_string(arena, entry->d_name, strlen(entry->d_name), err);
+        if (!name)
+            goto done;
+        int64_t at = count++;
+        for (; at > 0 && strcmp(names[at - 1], name) > 0; at--)
+            names[at] = names[at - 1];
+        names[at] = name;
+    }
+    status = SB_OK;
+    for (int64_t i = 0; i < count && status == SB_OK; i++)
+        status = visit(user, names[i], err);
+done:
+    if (folder)
+        closedir(folder);
+    sbi_arena_free(arena);
+    return status;
+}
+
+sb_status sbi_file_remove(const char *path, sb_error *err) {
+    if (unlink(path) == 0 || errno == ENOENT)
+        return SB_OK;
+    return refuse(err, "remove", path, errno);
+}
+
+sb_status sbi_folder_remove(const char *path, sb_error *err) {
+    if (rmdir(path) == 0 || errno == ENOENT)
+        return SB_OK;
+    return refuse(err, "remove the folder", path, errno);
+}
+
+bool sbi_file_present(const char *path) {
+    struct stat about;
+    return stat(path, &about) == 0 && S_ISREG(about.st_mode);
+}
