@@ -1,1 +1,225 @@
 // SPDX-License-Identifier: Apache-2.0
+// Products (contract T3): C = op(A) op(B), then scale, bias, accumulate; and the dot of two vectors (T2).
+//
+// Order of arithmetic. k is cut into chunks of 256: r = +0, k ascending r = fma(a, b, r). A run is 64 chunks: T = +0,
+// T = T + r ascending. C = +0, C = C + T ascending. Then C * alpha, C + bias, old + C, one rounding each, where asked.
+// Padding with zeros (of rows, columns and k) leaves no trace: fma(0, 0, r) = r but for the sign of a zero, which the
+// totals, started at +0, remove.
+
+#define SBI_SCALED 1
+#define SBI_BIAS 2
+#define SBI_ACCUMULATE 4
+#define SBI_CHUNK 256
+#define SBI_RUN 16384 // 64 chunks
+
+FN T NAME(sbi_product_end)(T x, i32 flags, T alpha, T bias, T old) {
+    x = (flags & SBI_SCALED) ? x * alpha : x;
+    x = (flags & SBI_BIAS) ? x + bias : x;
+    x = (flags & SBI_ACCUMULATE) ? old + x : x;
+    return sbi_canon_f32(x);
+}
+
+// A tile of 32 rows and 32 columns of c[m, n] a group; lanes are columns. a[m, k] ([k, m] if ta), b[k, n] ([n, k] if
+// tb). Blocks of 64 of k are staged, k outermost, so that four steps of four rows go in one phase.
+KERNEL void NAME(k_gemm)(GLOBAL const T *RESTRICT a, GLOBAL const T *RESTRICT b, GLOBAL const T *RESTRICT bias,
+                         GLOBAL T *RESTRICT c, i64 m, i64 n, i64 k, i32 ta, i32 tb, i32 flags, T alpha GROUP_PARAM) {
+    SHARED T left[64 * 32], right[64 * 32];
+    LANE_ARRAY(T, chunk, 32, 32);
+    LANE_ARRAY(T, run, 32, 32);
+    LANE_ARRAY(T, sum, 32, 32);
+    i64 tiles = (n + 31) / 32, i0 = GROUP() / tiles * 32, j0 = GROUP() % tiles * 32;
+    i32 rows = (i32)(m - i0 < 32 ? m - i0 : 32), columns = (i32)(n - j0 < 32 ? n - j0 : 32);
+    i32 padded = (rows + 3) / 4 * 4;
+    i64 a_row = ta ? 1 : k, a_step = ta ? m : 1, b_column = tb ? k : 1, b_step = tb ? 1 : n;
+    PHASE(l, 32) {
+        for (i32 i = 0; i < 32; i++) {
+            ATI(chunk, l, i) = (T)0;
+            ATI(run, l, i) = (T)0;
+            ATI(sum, l, i) = (T)0;
+        }
+    }
+    LANE_END
+    for (i64 p = 0; p < k; p += 64) {
+        i32 depth = (i32)(k - p < 64 ? k - p : 64), steps = (depth + 3) / 4 * 4;
+        PHASE(l, 32) {
+            for (i32 s = 0; s < steps; s++) {
+                left[s * 32 + l] = l < rows && s < depth ? a[(i0 + l) * a_row + (p + s) * a_step] : (T)0;
+            }
+        }
+        LANE_END
+        PHASE(l, 32) {
+            for (i32 s = 0; s < steps; s++) {
+                right[s * 32 + l] = l < columns && s < depth ? b[(j0 + l) * b_column + (p + s) * b_step] : (T)0;
+            }
+        }
+        PHASE_END
+        for (i32 s = 0; s < steps; s += 4) {
+            for (i32 i = 0; i < padded; i += 4) {
+                PHASE(l, 32) {
+                    T y0 = right[s * 32 + l], y1 = right[s * 32 + 32 + l];
+                    T y2 = right[s * 32 + 64 + l], y3 = right[s * 32 + 96 + l];
+                    UNROLL for (i32 u = 0; u < 4; u++) {
+                        T r = ATI(chunk, l, i + u);
+                        r = FMA(left[s * 32 + i + u], y0, r);
+                        r = FMA(left[s * 32 + 32 + i + u], y1, r);
+                        r = FMA(left[s * 32 + 64 + i + u], y2, r);
+                        r = FMA(left[s * 32 + 96 + i + u], y3, r);
+                        ATI(chunk, l, i + u) = r;
+                    }
+                }
+                LANE_END
+            }
+        }
+        if ((p + 64) % SBI_CHUNK == 0 || p + 64 >= k) {
+            i32 full = (p + 64) % SBI_RUN == 0;
+            for (i32 i = 0; i < padded; i++) {
+                PHASE(l, 32) {
+                    T r = ATI(run, l, i) + ATI(chunk, l, i);
+                    ATI(chunk, l, i) = (T)0;
+                    ATI(sum, l, i) = full ? ATI(sum, l, i) + r : ATI(sum, l, i);
+                    ATI(run, l, i) = full ? (T)0 : r;
+                }
+                LANE_END
+            }
+        }
+        PHASE(l, 32) {} // everyone has read what the next block overwrites
+        PHASE_END
+    }
+    for (i32 i = 0; i < rows; i++) {
+        GLOBAL T *row = c + (i0 + i) * n + j0;
+        PHASE(l, columns) {
+            T x = ATI(sum, l, i) + ATI(run, l, i);
+            row[l] = NAME(sbi_product_end)(x, flags, alpha, (flags & SBI_BIAS) ? bias[j0 + l] : (T)0,
+                                           (flags & SBI_ACCUMULATE) ? row[l] : (T)0);
+        }
+        LANE_END
+    }
+}
+
+// A matrix and a vector: out[j] = the product of w's column j and x, 256 outputs a group, lanes are outputs. Output j
+// and step s of w stand at w[j * column + s * step]. bias has one value (bias_step 0) or one an output (1).
+KERNEL void NAME(k_gemv)(GLOBAL const T *RESTRICT w, GLOBAL const T *RESTRICT x, GLOBAL const T *RESTRICT bias,
+                         GLOBAL T *RESTRICT out, i64 n, i64 k, i64 column, i64 step, i32 bias_step, i32 flags,
+                         T alpha GROUP_PARAM) {
+    LANE_VAR(T, chunk, 256);
+    LANE_VAR(T, run, 256);
+    LANE_VAR(T, sum, 256);
+    i64 j0 = GROUP() * 256;
+    i32 columns = (i32)(n - j0 < 256 ? n - j0 : 256);
+    PHASE(l, 256) {
+        AT(chunk, l) = (T)0;
+        AT(run, l) = (T)0;
+        AT(sum, l) = (T)0;
+    }
+    LANE_END
+    for (i64 p = 0; p < k; p += SBI_CHUNK) {
+        i64 end = k - p < SBI_CHUNK ? k : p + SBI_CHUNK;
+        i32 full = (p + SBI_CHUNK) % SBI_RUN == 0;
+        if (step == 1) { // a column is contiguous: each lane walks its own
+            PHASE(l, columns) {
+                T r = (T)0;
+                for (i64 s = p; s < end; s++) {
+                    r = FMA(x[s], w[(j0 + l) * column + s], r);
+                }
+                AT(chunk, l) = r;
+            }
+            LANE_END
+        } else {
+            i64 s = p;
+            for (; s + 4 <= end; s += 4) {
+                GLOBAL const T *at = w + j0 * column + s * step;
+                PHASE(l, columns) {
+                    T r = AT(chunk, l);
+                    r = FMA(x[s], at[l * column], r);
+                    r = FMA(x[s + 1], at[step + l * column], r);
+                    r = FMA(x[s + 2], at[2 * step + l * column], r);
+                    r = FMA(x[s + 3], at[3 * step + l * column], r);
+                    AT(chunk, l) = r;
+                }
+                LANE_END
+            }
+            for (; s < end; s++) {
+                PHASE(l, columns) { AT(chunk, l) = FMA(x[s], w[(j0 + l) * column + s * step], AT(chunk, l)); }
+                LANE_END
+            }
+        }
+        PHASE(l, columns) {
+            T r = AT(run, l) + AT(chunk, l);
+            AT(chunk, l) = (T)0;
+            AT(sum, l) = full ? AT(sum, l) + r : AT(sum, l);
+            AT(run, l) = full ? (T)0 : r;
+        }
+        LANE_END
+    }
+    PHASE(l, columns) {
+        T y = AT(sum, l) + AT(run, l);
+        out[j0 + l] = NAME(sbi_product_end)(y, flags, alpha, (flags & SBI_BIAS) ? bias[(j0 + l) * bias_step] : (T)0,
+                                            (flags & SBI_ACCUMULATE) ? out[j0 + l] : (T)0);
+    }
+    LANE_END
+}
+
+// The dot of a[n] and b[n] by T2: a block of 4,096 a group, totals[group] in binary64, result (if not NULL) the
+// rounded total: for a dot of a single block.
+KERNEL void NAME(k_dot)(GLOBAL const T *RESTRICT a, GLOBAL const T *RESTRICT b, GLOBAL f64 *RESTRICT totals,
+                        GLOBAL T *RESTRICT result, i64 n GROUP_PARAM) {
+    SHARED f64 part[32];
+    LANE_VAR(f64, acc, 32);
+    i64 first = GROUP() * 4096;
+    i32 count = (i32)(n - first < 4096 ? n - first : 4096), whole = count - count % 32;
+    GLOBAL const T *x = a + first;
+    GLOBAL const T *y = b + first;
+    PHASE(l, 32) { AT(acc, l) = K(0.0); }
+    LANE_END
+    for (i32 j = 0; j < whole; j += 32) {
+        PHASE(l, 32) { AT(acc, l) = AT(acc, l) + (f64)x[j + l] * (f64)y[j + l]; }
+        LANE_END
+    }
+    PHASE(l, count - whole) { AT(acc, l) = AT(acc, l) + (f64)x[whole + l] * (f64)y[whole + l]; }
+    LANE_END
+    PHASE(l, 32) { part[l] = AT(acc, l); }
+    PHASE_END
+    for (i32 s = 16; s > 0; s /= 2) {
+        PHASE(l, s) { part[l] = part[l] + part[l + s]; }
+        PHASE_END
+    }
+    PHASE(l, 1) {
+        f64 total = part[0] + K(0.0);
+        totals[GROUP()] = total;
+        if (result) {
+            result[0] = sbi_canon_f32((T)total);
+        }
+    }
+    PHASE_END
+}
+
+// The same of x[n], binary64 totals of blocks: S recurses.
+KERNEL void NAME(k_dot_fold)(GLOBAL const f64 *RESTRICT x, GLOBAL f64 *RESTRICT totals, GLOBAL T *RESTRICT result,
+                             i64 n GROUP_PARAM) {
+    SHARED f64 part[32];
+    LANE_VAR(f64, acc, 32);
+    i64 first = GROUP() * 4096;
+    i32 count = (i32)(n - first < 4096 ? n - first : 4096), whole = count - count % 32;
+    PHASE(l, 32) { AT(acc, l) = K(0.0); }
+    LANE_END
+    for (i32 j = 0; j < whole; j += 32) {
+        PHASE(l, 32) { AT(acc, l) = AT(acc, l) + x[first + j + l]; }
+        LANE_END
+    }
+    PHASE(l, count - whole) { AT(acc, l) = AT(acc, l) + x[first + whole + l]; }
+    LANE_END
+    PHASE(l, 32) { part[l] = AT(acc, l); }
+    PHASE_END
+    for (i32 s = 16; s > 0; s /= 2) {
+        PHASE(l, s) { part[l] = part[l] + part[l + s]; }
+        PHASE_END
+    }
+    PHASE(l, 1) {
+        f64 total = part[0] + K(0.0);
+        totals[GROUP()] = total;
+        if (result) {
+            result[0] = sbi_canon_f32((T)total);
+        }
+    }
+    PHASE_END
+}

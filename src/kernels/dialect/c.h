@@ -54,9 +54,9 @@ typedef double f64;
 #define PHASE_END
 #define LANE_END
 #define LANE_VAR(type, name, lanes) SHARED type name[lanes]
-#define LANE_ARRAY(type, name, lanes, n) SHARED type name[lanes][n]
+#define LANE_ARRAY(type, name, lanes, n) SHARED type name[n][lanes] // lanes innermost: a phase vectorises
 #define AT(name, l) name[l]
-#define ATI(name, l, i) name[l][i]
+#define ATI(name, l, i) name[i][l]
 
 #ifdef SBI_F64_CLASS
 #define K(x) f64(x)

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products (contract T3) and the dot of two vectors (T2).
+#include "ops.h"
+
+#include <string.h>
+
+enum { FLAG_SCALED = 1, FLAG_BIAS = 2, FLAG_ACCUMULATE = 4 }; // as in gemm.cl
+
+static sb_status gemm_kernels(sb_context *ctx, const sbi_op *op, sb_error *err) {
+    const sb_array *a = op->in[0], *b = op->in[1], *bias = op->in[2];
+    sb_array *c = op->out[0];
+    int64_t m = op->n[0], n = op->n[1], k = op->n[2], ta = op->n[3], tb = op->n[4];
+    int64_t flags = (op->n[5] ? FLAG_SCALED : 0) | (bias ? FLAG_BIAS : 0) | (op->n[6] ? FLAG_ACCUMULATE : 0);
+    if (m == 0 || n == 0) {
+        return SB_OK;
+    }
+    if (m == 1) { // the columns of b with the only row of a
+        const sbi_arg args[] = {SBI_IN(b), SBI_IN(a), SBI_IN(bias), SBI_OUT(c), SBI_INT(n), SBI_INT(k),
+                                SBI_INT(tb ? k : 1), SBI_INT(tb ? 1 : n), SBI_INT(1), SBI_INT(flags), SBI_REAL(op->r[0])};
+        return sbi_launch(ctx, SBI_ID_k_gemv_f32, (n + 255) / 256, args, err);
+    }
+    if (n == 1) { // the rows of a with the only column of b
+        const sbi_arg args[] = {SBI_IN(a), SBI_IN(b), SBI_IN(bias), SBI_OUT(c), SBI_INT(m), SBI_INT(k),
+                                SBI_INT(ta ? 1 : k), SBI_INT(ta ? m : 1), SBI_INT(0), SBI_INT(flags), SBI_REAL(op->r[0])};
+        return sbi_launch(ctx, SBI_ID_k_gemv_f32, (m + 255) / 256, args, err);
+    }
+    const sbi_arg args[] = {SBI_IN(a), SBI_IN(b), SBI_IN(bias), SBI_OUT(c), SBI_INT(m), SBI_INT(n),
+                            SBI_INT(k), SBI_INT(ta), SBI_INT(tb), SBI_INT(flags), SBI_REAL(op->r[0])};
+    return sbi_launch(ctx, SBI_ID_k_gemm_f32, ((m + 31) / 32) * ((n + 31) / 32), args, err);
+}
+
+// An operand as a matrix: rows and columns after the transposition; a vector is a row (a) or a column (b).
+static sb_status operand(const sb_array *x, const char *name, int transpose, bool row, int64_t *rows, int64_t *columns,
+                         int64_t *transposed, sb_error *err) {
+    if (x->dtype != SB_F32) {
+        return sbi_fail(err, SB_ERR_DTYPE, name, "%s is %s; products take float32", name, sb_dtype_name(x->dtype));
+    }
+    if (x->ndim == 1) {
+        *rows = row ? 1 : x->shape[0];
+        *columns = row ? x->shape[0] : 1;
+        *transposed = 0;
+        return SB_OK;
+    }
+    if (x->ndim != 2) {
+        return sbi_fail(err, SB_ERR_SHAPE, name, "%s has %d dimensions; products take one or two", name, x->ndim);
+    }
+    *rows = x->shape[transpose ? 1 : 0];
+    *columns = x->shape[transpose ? 0 : 1];
+    *transposed = transpose != 0;
+    return SB_OK;
+}
+
+sb_status sbi_gemm(sb_context *ctx, const sb_gemm_options *options, const sb_array *a, const sb_array *b,
+                   const sb_array *bias, sb_array *c, sb_error *err) {
+    sb_gemm_options o = {0};
+    if (options) {
+        memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
+    }
+    int64_t m = 0, n = 0, k = 0, depth = 0, ta = 0, tb = 0;
+    sb_status status = operand(a, "a", o.transpose_a, true, &m, &k, &ta, err);
+    if (status == SB_OK) {
+        status = operand(b, "b", o.transpose_b, false, &depth, &n, &tb, err);
+    }
+    if (status != SB_OK) {
+        return status;
+    }
+    if (a->ndim == 1 && b->ndim == 1) {
+        return sbi_fail(err, SB_ERR_SHAPE, "b", "a and b are both vectors; their product is sb_dot");
+    }
+    if (k != depth) {
+        return sbi_fail(err, SB_ERR_SHAPE, "b", "op(a) has %lld columns, op(b) %lld rows; they must be equal",
+                        (long long)k, (long long)depth);
+    }
+    if (c->dtype != SB_F32) {
+        return sbi_fail(err, SB_ERR_DTYPE, "c", "c is %s; products write float32", sb_dtype_name(c->dtype));
+    }
+    bool vector = a->ndim == 1 || b->ndim == 1;
+    int64_t length = a->ndim == 1 ? n : m;
+    if (vector ? c->ndim != 1 || c->shape[0] != length : c->ndim != 2 || c->shape[0] != m || c->shape[1] != n) {
+        return sbi_fail(err, SB_ERR_SHAPE, "c", "c does not have the product's shape, %lld by %lld%s", (long long)m,
+                        (long long)n, vector ? ", as a vector" : "");
+    }
+    if (bias && bias->dtype != SB_F32) {
+        return sbi_fail(err, SB_ERR_DTYPE, "bias", "bias is %s; it must be float32", sb_dtype_name(bias->dtype));
+    }
+    if (bias && (bias->ndim != 1 || bias->shape[0] != n)) {
+        return sbi_fail(err, SB_ERR_SHAPE, "bias", "bias must be a vector of %lld, a value for each column of c",
+                        (long long)n);
+    }
+    sbi_op op = {.id = SBI_OP_GEMM, .kernels = gemm_kernels};
+    op.in[0] = a;
+    op.in[1] = b;
+    op.in[2] = bias;
+    op.out[0] = c;
+    op.n[0] = m;
+    op.n[1] = n;
+    op.n[2] = k;
+    op.n[3] = ta;
+    op.n[4] = tb;
+    op.n[5] = o.scaled != 0;
+    op.n[6] = o.accumulate != 0;
+    op.r[0] = o.scaled ? (double)o.alpha : 1.0;
+    return sbi_run(ctx, &op, err);
+}
+
+// Blocks of 4,096, then blocks of their totals, until one is left.
+static sb_status dot_kernels(sb_context *ctx, const sbi_op *op, sb_error *err) {
+    const sb_array *a = op->in[0], *b = op->in[1];
+    int64_t n = op->n[0], groups = n > 4096 ? (n + 4095) / 4096 : 1;
+    sb_array *totals[2] = {NULL, NULL};
+    sb_status status = sbi_scratch(ctx, SB_F64, groups, &totals[0], err);
+    if (status == SB_OK) {
+        status = sbi_scratch(ctx, SB_F64, (groups + 4095) / 4096, &totals[1], err);
+    }
+    if (status != SB_OK) {
+        goto done;
+    }
+    const sbi_arg args[] = {SBI_IN(a), SBI_IN(b), SBI_OUT(totals[0]), SBI_OUT(groups == 1 ? op->out[0] : NULL), SBI_INT(n)};
+    status = sbi_launch(ctx, SBI_ID_k_dot_f32, groups, args, err);
+    for (int from = 0; status == SB_OK && groups > 1; from = 1 - from) {
+        int64_t count = groups;
+        groups = (count + 4095) / 4096;
+        const sbi_arg fold[] = {SBI_IN(totals[from]), SBI_OUT(totals[1 - from]), SBI_OUT(groups == 1 ? op->out[0] : NULL),
+                                SBI_INT(count)};
+        status = sbi_launch(ctx, SBI_ID_k_dot_fold_f32, groups, fold, err);
+    }
+done:
+    sb_array_free(totals[0]);
+    sb_array_free(totals[1]);
+    return status;
+}
+
+sb_status sbi_dot(sb_context *ctx, const sb_array *a, const sb_array *b, sb_array *out, sb_error *err) {
+    const struct { const sb_array *array; const char *name; } all[] = {{a, "a"}, {b, "b"}, {out, "out"}};
+    for (int i = 0; i < 3; i++) {
+        if (all[i].array->dtype != SB_F32) {
+            return sbi_fail(err, SB_ERR_DTYPE, all[i].name, "%s is %s; a dot takes float32", all[i].name,
+                            sb_dtype_name(all[i].array->dtype));
+        }
+    }
+    if (a->ndim != 1 || b->ndim != 1 || a->size != b->size) {
+        return sbi_fail(err, SB_ERR_SHAPE, "b", "a and b must be vectors of one length");
+    }
+    if (out->ndim != 0) {
+        return sbi_fail(err, SB_ERR_SHAPE, "out", "out has %d dimensions; a dot is one value, shape []", out->ndim);
+    }
+    sbi_op op = {.id = SBI_OP_DOT, .kernels = dot_kernels};
+    op.in[0] = a;
+    op.in[1] = b;
+    op.out[0] = out;
+    op.n[0] = a->size;
+    return sbi_run(ctx, &op, err);
+}
