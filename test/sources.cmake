@@ -42,3 +42,7 @@ if(TARGET reference)
   sbi_test(reference reference mpfr gmp)
   sbi_test(lanes reference)
 endif()
+
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
+  add_library(preset_ftz SHARED test/preset_ftz.c) # preloaded by the grid
+endif()

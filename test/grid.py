@@ -1,0 +1,224 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The proof grid: one golden file, every target.
+
+A target is a build of the command (compiler, optimisation, architecture) and an environment (level, threads, a caller's
+floating-point mode). Each runs `samebits verify` against the golden values inside the command. Emulated machines run the
+quick lanes, and two training steps whose checkpoint must be the native one, byte for byte.
+
+A target this machine lacks the tools for is skipped and counted; named in SAMEBITS_REQUIRED it is a failure.
+"""
+import argparse
+import concurrent.futures
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+CROSS = ("aarch64", "riscv64", "s390x")
+
+# Builds beside the main one: name, tools needed, cmake arguments.
+BUILDS = {
+    "gcc-O0": (["gcc"], ["-DCMAKE_C_COMPILER=gcc", "-DCMAKE_BUILD_TYPE=Debug"]),
+    "clang-O3": (["clang"], ["-DCMAKE_C_COMPILER=clang"]),
+    "clang-O0": (["clang"], ["-DCMAKE_C_COMPILER=clang", "-DCMAKE_BUILD_TYPE=Debug"]),
+    **{a: ([f"{a}-linux-gnu-gcc", f"qemu-{a}"],
+           [f"--toolchain={ROOT}/cmake/{a}.cmake", "-DSAMEBITS_STATIC=ON"]) for a in CROSS},
+}
+
+# Targets: name, build ("" is the main one: gcc -O3), level, threads, lanes, other environment.
+TARGETS = [
+    *[(f"gcc -O3 {level}", "", level, 2, "--all", {}) for level in ("plain", "v1", "v3", "v4", "reverse")],
+    *[(f"gcc -O3 best, {n} threads", "", None, n, "--all", {}) for n in (1, 2, 3, 7, 16)],
+    ("gcc -O3 best, flush-to-zero preset", "", None, 2, "--all", {"ftz": True}),
+    ("gcc -O0 plain", "gcc-O0", "plain", 2, "", {}),
+    ("clang -O3 v3", "clang-O3", "v3", 2, "--all", {}),
+    ("clang -O3 v4", "clang-O3", "v4", 2, "--all", {}),
+    ("clang -O0 v1", "clang-O0", "v1", 2, "", {}),
+]
+
+
+def required(name):
+    """Whether a name of SAMEBITS_REQUIRED covers this target."""
+    words = set(re.split(r"[ ,]+", name))
+    return any(w in words or w in name.replace(" ", "-") or (w == "ftz" and "flush" in name)
+               for w in os.environ.get("SAMEBITS_REQUIRED", "").split())
+
+
+class Grid:
+    def __init__(self, build):
+        self.build, self.jobs = build, str(os.cpu_count() or 1)
+        self.passed = self.failed = self.skipped = 0
+
+    def say(self, name, verdict, note, seconds):
+        print(f"{name:36} {verdict:8} {seconds:6.1f} s  {note}", flush=True)
+
+    def done(self, name, good, note, seconds):
+        if good:
+            self.passed += 1
+        else:
+            self.failed += 1
+        self.say(name, "ok" if good else "FAILED", note, seconds)
+
+    def skip(self, name, why):
+        if required(name):
+            self.done(name, False, f"required, but {why}", 0.0)
+        else:
+            self.skipped += 1
+            self.say(name, "skipped", why, 0.0)
+
+    def make(self, name):
+        """Builds the command of BUILDS[name]; returns its path, or the reason why there is none."""
+        tools, arguments = BUILDS[name]
+        for tool in tools:
+            if not shutil.which(tool):
+                return None, f"{tool} is not installed"
+        folder = os.path.join(ROOT, f"build-{name}")
+        log = os.path.join(folder, "grid.log")
+        os.makedirs(folder, exist_ok=True)
+        with open(log, "w") as out:
+            for command in (["cmake", "-S", ROOT, "-B", folder, "-G", "Ninja", "-DSAMEBITS_TESTS=OFF", *arguments],
+                            ["ninja", "-C", folder, "-j", self.jobs, "samebits_command"]):
+                if subprocess.run(command, stdout=out, stderr=subprocess.STDOUT).returncode:
+                    return None, f"the build fails: {log}"
+        return os.path.join(folder, "samebits"), None
+
+    def verify(self, name, command, lanes, environment, limit=1800):
+        start = time.time()
+        try:
+            run = subprocess.run(command + ["verify"] + ([lanes] if lanes else []), env=environment, text=True,
+                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=limit)
+            code, lines = run.returncode, run.stdout.strip().splitlines()
+        except subprocess.TimeoutExpired:
+            code, lines = -1, [f"not done after {limit} s"]
+        note = lines[-1] if lines else ""
+        if code:
+            note = f"exit {code}: " + " | ".join(l for l in lines if "DIVERGENT" in l)[:400] + " " + note
+        self.done(name, code == 0, note, time.time() - start)
+
+    def native(self):
+        shim = os.path.join(self.build, "libpreset_ftz.so")
+        builds = {"": (os.path.join(self.build, "samebits"), None)}
+        for name, build, level, threads, lanes, other in TARGETS:
+            if build not in builds:
+                start = time.time()
+                builds[build] = self.make(build)
+                self.say(f"(build {build})", "", builds[build][1] or "", time.time() - start)
+            command, why = builds[build]
+            if command is None:
+                self.done(name, False, why, 0) if "fails" in why else self.skip(name, why)
+                continue
+            environment = dict(os.environ, SAMEBITS_THREADS=str(threads))
+            if level:
+                environment["SAMEBITS_ISA"] = level
+                if not usable(command, level):
+                    self.skip(name, f"this machine does not run {level}")
+                    continue
+            if other.get("ftz"):
+                if not os.path.exists(shim):
+                    self.skip(name, "no shim for this architecture")
+                    continue
+                environment["LD_PRELOAD"] = shim
+            self.verify(name, [command], lanes, environment)
+
+    def emulated(self):
+        """verify --quick, then two training steps that must end in the native checkpoint."""
+        commands = {}
+        for name in CROSS:
+            start = time.time()
+            command, why = self.make(name)
+            self.say(f"(build {name})", "", why or "", time.time() - start)
+            if command:
+                commands[name] = command
+            elif "fails" in why:
+                self.done(name, False, why, 0)
+            else:
+                self.skip(name, why)
+        if not commands:
+            return
+        with tempfile.TemporaryDirectory() as folder:
+            recipe = os.path.join(ROOT, "recipes", "tiny.json")
+            native = train([os.path.join(self.build, "samebits")], recipe, os.path.join(folder, "native"))
+            if not native:
+                self.done("two training steps, native", False, "no checkpoint", 0)
+                return
+
+            def run(name):
+                emulator = [f"qemu-{name}", commands[name]]
+                self.verify(f"{name} verify --quick", emulator, "--quick", dict(os.environ, SAMEBITS_THREADS="1"))
+                start = time.time()
+                digest = train(emulator, recipe, os.path.join(folder, name))
+                self.done(f"{name} two training steps", digest == native,
+                          f"sha256 {(digest or 'none')[:16]}, native {native[:16]}", time.time() - start)
+
+            with concurrent.futures.ThreadPoolExecutor(2) as pool:
+                list(pool.map(run, commands))
+
+    def reproducible(self):
+        """Two clones in folders of different names give the same library bytes."""
+        name = "reproducible build"
+        if not os.path.isdir(os.path.join(ROOT, ".git")) and not os.path.isfile(os.path.join(ROOT, ".git")):
+            self.skip(name, "not a git checkout")
+            return
+        start, digests = time.time(), []
+        with tempfile.TemporaryDirectory() as folder:
+            for clone in ("one", "another_with_a_longer_name"):
+                to = os.path.join(folder, clone)
+                quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+                ok = (subprocess.run(["git", "clone", "-q", ROOT, to], **quiet).returncode == 0
+                      and subprocess.run(["cmake", "-S", to, "-B", to + "/build", "-G", "Ninja",
+                                          "-DSAMEBITS_TESTS=OFF", "-DCMAKE_C_FLAGS_RELEASE=-O1"], **quiet).returncode == 0
+                      and subprocess.run(["ninja", "-C", to + "/build", "-j", self.jobs, "samebits_shared", "samebits"],
+                                         **quiet).returncode == 0)
+                if not ok:
+                    self.done(name, False, "the clone does not build", time.time() - start)
+                    return
+                digests.append([sha256(os.path.join(to, "build", f)) for f in ("libsamebits.so", "libsamebits.a")])
+        self.done(name, digests[0] == digests[1], f"libsamebits.so {digests[0][0][:16]}", time.time() - start)
+
+
+def usable(command, level):
+    run = subprocess.run([command, "doctor"], env=dict(os.environ, SAMEBITS_ISA=level), stdout=subprocess.DEVNULL,
+                         stderr=subprocess.DEVNULL)
+    return run.returncode == 0
+
+
+def sha256(path):
+    with open(path, "rb") as file:
+        return hashlib.sha256(file.read()).hexdigest()
+
+
+def train(command, recipe, out):
+    """Trains by the recipe; returns the SHA-256 of the last checkpoint, or None."""
+    run = subprocess.run(command + ["lm", "train", "--recipe", recipe, "--data", os.path.join(ROOT, "data", "kjv.txt"),
+                                    "--out", out, "--threads", "1", "--quiet"], stdout=subprocess.PIPE,
+                         stderr=subprocess.STDOUT, text=True)
+    if run.returncode:
+        print(run.stdout, file=sys.stderr)
+        return None
+    found = sorted(f for f in os.listdir(out) if f.endswith(".safetensors") and "best" not in f)
+    return sha256(os.path.join(out, found[-1])) if found else None
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default=os.path.join(ROOT, "build"), help="the main build folder")
+    parser.add_argument("--only", help="native, emulated or reproducible")
+    options = parser.parse_args()
+    grid = Grid(os.path.abspath(options.build))
+    start = time.time()
+    for part in ("native", "emulated", "reproducible"):
+        if options.only in (None, part):
+            getattr(grid, part)()
+    print(f"the grid took {time.time() - start:.0f} s")
+    print(f"{grid.passed} passed, {grid.failed} failed, {grid.skipped} skipped")
+    return 1 if grid.failed or not grid.passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
