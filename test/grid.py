@@ -173,7 +173,7 @@ class Grid:
                 ok = (subprocess.run(["git", "clone", "-q", ROOT, to], **quiet).returncode == 0
                       and subprocess.run(["cmake", "-S", to, "-B", to + "/build", "-G", "Ninja",
                                           "-DSAMEBITS_TESTS=OFF", "-DCMAKE_C_FLAGS_RELEASE=-O1"], **quiet).returncode == 0
-                      and subprocess.run(["ninja", "-C", to + "/build", "-j", self.jobs, "samebits_shared", "samebits"],
+                      and subprocess.run(["ninja", "-C", to + "/build", "-j", self.jobs, "samebits_shared", "samebits_static"],
                                          **quiet).returncode == 0)
                 if not ok:
                     self.done(name, False, "the clone does not build", time.time() - start)
