@@ -12,14 +12,17 @@ static inline f64 sbi_fma_f64(f64 a, f64 b, f64 c) { return __builtin_fma(a, b, 
 // 2Sum and rounded to odd, so the last rounding, to binary32, is the only one that counts
 // (S. Boldo, G. Melquiond, "Emulation of FMA and correctly rounded sums", IEEE ToC 57, 2008).
 static inline f32 sbi_fma_f32(f32 a, f32 b, f32 c) {
-    union { f64 f; u64 u; } s;
+    union { f64 f; u64 u; } s, e, size;
     f64 p = (f64)a * (f64)b, z = (f64)c;
     s.f = p + z;
-    f64 t = s.f - p, e = (p - (s.f - t)) + (z - t); // p + z = s + e exactly, where finite
-    u64 inexact = e != 0.0 && e == e;               // (e is NaN at infinities: nothing to mend there)
-    u64 away = (e < 0.0) == (s.f < 0.0);            // the error points away from zero
-    u64 step = inexact & ~s.u & 1u;                 // an even last bit moves to its odd neighbour
-    s.u = s.u + (away ? step : (u64)0 - step);
+    f64 t = s.f - p;
+    e.f = (p - (s.f - t)) + (z - t); // p + z = s + e exactly, where finite
+    // Inexact with an even last bit: to the odd neighbour the error points to. (e is NaN at infinities: nothing to
+    // mend there.) Written with one comparison and integers, so that gcc vectorises it with SSE2 too.
+    size.u = e.u & 0x7fffffffffffffffu;
+    u64 step = (size.f > K(0.0) ? ~s.u : (u64)0) & 1u;
+    u64 toward_zero = (e.u ^ s.u) >> 63;
+    s.u = s.u + step - ((step & toward_zero) << 1);
     return (f32)s.f;
 }
 #endif
