@@ -21,8 +21,10 @@ sb_status sbi_json_read(sbi_arena *arena, const char *bytes, int64_t size, const
 const sbi_json *sbi_json_member(const sbi_json *object, const char *key); // NULL if absent or not an object
 bool sbi_json_integer(const sbi_json *value, int64_t *out); // exact: "3", not "3.0" or "1e3"
 // The nearest double of the decimal text, correctly rounded, by integers (never strtod: locale and rounding are ours).
+// False where the value is no number, or rounds beyond the largest double.
 bool sbi_json_real(const sbi_json *value, double *out);
-bool sbi_real_parse(const char *text, int64_t length, double *out); // the same for any decimal text; the whole text
+bool sbi_real_parse(const char *text, int64_t length, double *out); // the same for any text; all of it is a JSON number
+int sbi_utf8_sequence(const char *bytes, int64_t length); // bytes of the valid sequence that starts here, 0 if none does
 
 // Writing: a growing buffer.
 typedef struct sbi_text {
@@ -35,7 +37,7 @@ void sbi_text_start(sbi_text *text, const sbi_allocator *allocator);
 void sbi_text_add(sbi_text *text, const char *format, ...) SBI_PRINTF(2, 3);
 void sbi_text_add_bytes(sbi_text *text, const char *bytes, int64_t length);
 void sbi_text_add_json_string(sbi_text *text, const char *bytes, int64_t length); // with quotes and escapes; invalid UTF-8 becomes U+FFFD
-void sbi_text_add_real(sbi_text *text, double value);   // shortest decimal that reads back as the same double
+void sbi_text_add_real(sbi_text *text, double value);   // shortest decimal that reads back as the same double; not finite: null
 void sbi_text_add_real32(sbi_text *text, float value);  // shortest decimal that reads back as the same float
 void sbi_text_free(sbi_text *text);
 #endif
