@@ -1,1 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
+target_sources(samebits_objects PRIVATE src/api/api_context.c src/api/api_array.c src/api/api_ops.c)
+set(SAMEBITS_COMMIT "" CACHE STRING "the commit to report (empty: ask git at every build)")
+add_custom_target(samebits_commit BYPRODUCTS ${CMAKE_CURRENT_BINARY_DIR}/generated/samebits_commit.h
+  COMMAND ${CMAKE_COMMAND} -DSOURCE=${CMAKE_CURRENT_SOURCE_DIR} "-DGIVEN=${SAMEBITS_COMMIT}"
+    -DOUT=${CMAKE_CURRENT_BINARY_DIR}/generated/samebits_commit.h
+    -P ${CMAKE_CURRENT_SOURCE_DIR}/cmake/commit.cmake)
+# A target of its own, so that the other sources never wait for git.
+add_library(samebits_version OBJECT src/api/api_version.c)
+target_include_directories(samebits_version PRIVATE include ${CMAKE_CURRENT_BINARY_DIR}/generated)
+add_dependencies(samebits_version samebits_commit)
+target_sources(samebits_objects PRIVATE $<TARGET_OBJECTS:samebits_version>)

@@ -7,10 +7,11 @@
 #include "device.h"
 
 typedef struct sbi_storage { // shared by an array and its views
-    int64_t references;
-    void *data;              // an address on the device
-    sb_context *context;     // whose allocator released it; NULL: the caller's memory
-    sbi_allocator allocator; // copied, so that an array may outlive its context
+    _Atomic int64_t references;
+    void *data;               // an address on the device
+    const sbi_device *device; // where it is
+    bool borrowed;            // the caller's memory
+    sbi_allocator allocator;  // copied, so that an array may outlive its context
 } sbi_storage;
 
 struct sb_array {
@@ -32,6 +33,22 @@ struct sb_context {
     void (*trace)(void *user, const struct sbi_op *op);
     void *trace_user;
 };
+
+// As in samebits.h, without the NULL checks.
+sb_status sbi_context_new(const sb_context_options *options, sb_context **out, sb_error *err);
+void sbi_context_free(sb_context *ctx);
+size_t sbi_dtype_size(sb_dtype dtype);
+const char *sbi_dtype_name(sb_dtype dtype);
+sb_status sbi_array_new(sb_context *ctx, sb_dtype dtype, int ndim, const int64_t *shape, sb_array **out, sb_error *err);
+sb_status sbi_array_wrap(sb_context *ctx, sb_dtype dtype, int ndim, const int64_t *shape, void *data, sb_array **out,
+                         sb_error *err);
+sb_status sbi_array_slice(sb_array *a, int64_t first, int64_t count, sb_array **out, sb_error *err);
+sb_status sbi_array_reshape(sb_array *a, int ndim, const int64_t *shape, sb_array **out, sb_error *err);
+void sbi_array_free(sb_array *a); // NULL is fine
+sb_status sbi_array_read(const sb_array *a, void *to, size_t bytes, sb_error *err);
+sb_status sbi_array_write(sb_array *a, const void *from, size_t bytes, sb_error *err);
+sb_status sbi_digest_arrays(sb_context *ctx, int64_t count, const char *const *names, const sb_array *const *arrays,
+                            uint8_t out[32], sb_error *err);
 
 // Zeroed scratch for the time of an operation, as an array of count elements; free with sb_array_free.
 sb_status sbi_scratch(sb_context *ctx, sb_dtype dtype, int64_t count, sb_array **out, sb_error *err);

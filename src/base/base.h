@@ -51,12 +51,16 @@ typedef struct sbi_sha256 {
 void sbi_sha256_start(sbi_sha256 *hash);
 void sbi_sha256_add(sbi_sha256 *hash, const void *data, size_t bytes);
 void sbi_sha256_end(sbi_sha256 *hash, uint8_t out[32]);
+// The forms of the round loop, for the test that they agree; _fast only where _instructions says so.
+void sbi_sha256_blocks_plain(uint32_t state[8], const uint8_t *data, size_t blocks);
+void sbi_sha256_blocks_fast(uint32_t state[8], const uint8_t *data, size_t blocks);
+bool sbi_sha256_instructions(void);
 void sbi_hex(const uint8_t *bytes, size_t count, char *out); // out[2*count + 1]
 
 // ---- threads.c (a pool of our own; survives fork: a child builds its threads anew at its first use)
 typedef struct sbi_pool sbi_pool;
 typedef void (*sbi_task)(void *argument, int64_t index);
-sbi_pool *sbi_pool_new(int threads, sb_error *err); // the caller is one of them
+sbi_pool *sbi_pool_new(const sbi_allocator *allocator, int threads, sb_error *err); // the caller is one of them
 int sbi_pool_threads(const sbi_pool *pool);
 // Runs task(argument, i) for every i in 0..count-1, in any order on any thread of the pool, and waits. Every worker
 // sets the contract's FP environment around its work.

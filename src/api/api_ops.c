@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+// Exported: the operations. Each checks for NULL, then for buffers that overlap, then calls in; shapes and dtypes are
+// the operation's own business.
+#include "api.h"
+#include "ops.h"
+
+sb_status sb_array_copy(sb_context *ctx, const sb_array *from, sb_array *to, sb_error *err) {
+    NEED(ctx); NEED(from); NEED(to);
+    APART(to, from);
+    RETURN_INSIDE(sbi_copy(ctx, from, to, err));
+}
+
+sb_status sb_gemm(sb_context *ctx, const sb_gemm_options *options, const sb_array *a, const sb_array *b,
+                  const sb_array *bias, sb_array *c, sb_error *err) {
+    NEED(ctx); NEED(a); NEED(b); NEED(c);
+    APART(c, a); APART(c, b); APART(c, bias);
+    sb_gemm_options known = {.size = sizeof known};
+    if (options) {
+        sb_status status = sbi_api_options(options, &known, sizeof known, err);
+        if (status != SB_OK) return status;
+    }
+    RETURN_INSIDE(sbi_gemm(ctx, &known, a, b, bias, c, err));
+}
+
+sb_status sb_dot(sb_context *ctx, const sb_array *a, const sb_array *b, sb_array *out, sb_error *err) {
+    NEED(ctx); NEED(a); NEED(b); NEED(out);
+    APART(out, a); APART(out, b);
+    RETURN_INSIDE(sbi_dot(ctx, a, b, out, err));
+}
+
+sb_status sb_reduce(sb_context *ctx, sb_reduction kind, int axis, const sb_array *x, sb_array *out, sb_error *err) {
+    NEED(ctx); NEED(x); NEED(out);
+    APART(out, x);
+    RETURN_INSIDE(sbi_reduce(ctx, kind, axis, x, out, err));
+}
+
+sb_status sb_total(sb_context *ctx, const sb_array *x, double *out, sb_error *err) {
+    NEED(ctx); NEED(x); NEED(out);
+    RETURN_INSIDE(sbi_total(ctx, x, out, err));
+}
+
+sb_status sb_sum_squares(sb_context *ctx, const sb_array *x, double *out, sb_error *err) {
+    NEED(ctx); NEED(x); NEED(out);
+    RETURN_INSIDE(sbi_sum_squares(ctx, x, out, err));
+}
+
+sb_status sb_binary(sb_context *ctx, sb_binary_kind kind, const sb_array *a, const sb_array *b, sb_array *out,
+                    sb_error *err) {
+    NEED(ctx); NEED(a); NEED(b); NEED(out);
+    APART_OR_SAME(out, a); APART_OR_SAME(out, b);
+    RETURN_INSIDE(sbi_binary(ctx, kind, a, b, out, err));
+}
+
+sb_status sb_scale(sb_context *ctx, const sb_array *x, float factor, sb_array *out, sb_error *err) {
+    NEED(ctx); NEED(x); NEED(out);
+    APART_OR_SAME(out, x);
+    RETURN_INSIDE(sbi_scale(ctx, x, factor, out, err));
+}
+
+sb_status sb_unary(sb_context *ctx, sb_unary_kind kind, const sb_array *x, sb_array *out, sb_error *err) {
+    NEED(ctx); NEED(x); NEED(out);
+    APART_OR_SAME(out, x);
+    RETURN_INSIDE(sbi_unary(ctx, kind, x, out, err));
+}
+
+sb_status sb_swiglu(sb_context *ctx, const sb_array *gate, const sb_array *up, sb_array *y, sb_error *err) {
+    NEED(ctx); NEED(gate); NEED(up); NEED(y);
+    APART(y, gate); APART(y, up);
+    RETURN_INSIDE(sbi_swiglu(ctx, gate, up, y, err));
+}
+
+sb_status sb_swiglu_backward(sb_context *ctx, const sb_array *gate, const sb_array *up, const sb_array *dy,
+                             sb_array *dgate, sb_array *dup, sb_error *err) {
+    NEED(ctx); NEED(gate); NEED(up); NEED(dy); NEED(dgate); NEED(dup);
+    APART_OR_SAME(dgate, gate); APART(dgate, up); APART(dgate, dy);
+    APART_OR_SAME(dup, up); APART(dup, gate); APART(dup, dy); APART(dup, dgate);
+    RETURN_INSIDE(sbi_swiglu_backward(ctx, gate, up, dy, dgate, dup, err));
+}
+
+sb_status sb_softmax(sb_context *ctx, const sb_array *x, sb_array *y, sb_error *err) {
+    NEED(ctx); NEED(x); NEED(y);
+    APART(y, x);
+    RETURN_INSIDE(sbi_softmax(ctx, x, y, err));
+}
+
+sb_status sb_log_softmax(sb_context *ctx, const sb_array *x, sb_array *y, sb_error *err) {
+    NEED(ctx); NEED(x); NEED(y);
+    APART(y, x);
+    RETURN_INSIDE(sbi_log_softmax(ctx, x, y, err));
+}
+
+sb_status sb_cross_entropy(sb_context *ctx, const sb_array *logits, const sb_array *targets, sb_array *loss,
+                           sb_error *err) {
+    NEED(ctx); NEED(logits); NEED(targets); NEED(loss);
+    APART(loss, logits); APART(loss, targets);
+    RETURN_INSIDE(sbi_cross_entropy(ctx, logits, targets, loss, err));
+}
+
+sb_status sb_cross_entropy_backward(sb_context *ctx, const sb_array *logits, const sb_array *targets, double scale,
+                                    sb_array *dlogits, sb_error *err) {
+    NEED(ctx); NEED(logits); NEED(targets); NEED(dlogits);
+    APART_OR_SAME(dlogits, logits); APART(dlogits, targets);
+    RETURN_INSIDE(sbi_cross_entropy_backward(ctx, logits, targets, scale, dlogits, err));
+}
+
+sb_status sb_rms_norm(sb_context *ctx, const sb_array *x, const sb_array *weight, double eps, sb_array *y, sb_array *r,
+                      sb_error *err) {
+    NEED(ctx); NEED(x); NEED(y);
+    APART(y, x); APART(y, weight); APART(y, r); APART(r, x); APART(r, weight);
+    RETURN_INSIDE(sbi_rms_norm(ctx, x, weight, eps, y, r, err));
+}
+
+sb_status sb_rms_norm_backward(sb_context *ctx, const sb_array *x, const sb_array *weight, const sb_array *r,
+                               const sb_array *dy, sb_array *dx, sb_array *dweight, sb_error *err) {
+    NEED(ctx); NEED(x); NEED(r); NEED(dy); NEED(dx);
+    APART(dx, x); APART(dx, weight); APART(dx, r); APART(dx, dy); APART(dx, dweight);
+    APART(dweight, x); APART(dweight, weight); APART(dweight, r); APART(dweight, dy);
+    RETURN_INSIDE(sbi_rms_norm_backward(ctx, x, weight, r, dy, dx, dweight, err));
+}
+
+sb_status sb_rotary_table(sb_context *ctx, float theta, sb_array *cos_table, sb_array *sin_table, sb_error *err) {
+    NEED(ctx); NEED(cos_table); NEED(sin_table);
+    APART(cos_table, sin_table);
+    RETURN_INSIDE(sbi_rotary_table(ctx, theta, cos_table, sin_table, err));
+}
+
+sb_status sb_rotary(sb_context *ctx, const sb_array *x, const sb_array *cos_table, const sb_array *sin_table,
+                    int64_t first, int inverse, sb_array *y, sb_error *err) {
+    NEED(ctx); NEED(x); NEED(cos_table); NEED(sin_table); NEED(y);
+    APART_OR_SAME(y, x); APART(y, cos_table); APART(y, sin_table);
+    RETURN_INSIDE(sbi_rotary(ctx, x, cos_table, sin_table, first, inverse, y, err));
+}
+
+sb_status sb_attention(sb_context *ctx, const sb_attention_options *options, const sb_array *q, const sb_array *k,
+                       const sb_array *v, sb_array *y, sb_array *maximum, sb_array *total, sb_error *err) {
+    NEED(ctx); NEED(q); NEED(k); NEED(v); NEED(y);
+    const sb_array *const outputs[] = {y, maximum, total}, *const inputs[] = {q, k, v};
+    static const char *const names[] = {"y", "maximum", "total"};
+    for (int i = 0; i < 3; i++) {
+        for (int j = 0; j < 3; j++)
+            if (outputs[i] && sbi_arrays_overlap(outputs[i], inputs[j]))
+                return sbi_fail(err, SB_ERR_OVERLAP, names[i], "%s overlaps an input", names[i]);
+        for (int j = 0; j < i; j++)
+            if (outputs[i] && outputs[j] && sbi_arrays_overlap(outputs[i], outputs[j]))
+                return sbi_fail(err, SB_ERR_OVERLAP, names[i], "%s overlaps %s", names[i], names[j]);
+    }
+    sb_attention_options known = {.size = sizeof known};
+    if (options) {
+        sb_status status = sbi_api_options(options, &known, sizeof known, err);
+        if (status != SB_OK) return status;
+    }
+    RETURN_INSIDE(sbi_attention(ctx, &known, q, k, v, y, maximum, total, err));
+}
+
+sb_status sb_attention_backward(sb_context *ctx, const sb_attention_options *options, const sb_array *q,
+                                const sb_array *k, const sb_array *v, const sb_array *y, const sb_array *maximum,
+                                const sb_array *total, const sb_array *dy, sb_array *dq, sb_array *dk, sb_array *dv,
+                                sb_error *err) {
+    NEED(ctx); NEED(q); NEED(k); NEED(v); NEED(y); NEED(maximum); NEED(total); NEED(dy); NEED(dq); NEED(dk); NEED(dv);
+    const sb_array *const outputs[] = {dq, dk, dv}, *const inputs[] = {q, k, v, y, maximum, total, dy};
+    static const char *const names[] = {"dq", "dk", "dv"};
+    for (int i = 0; i < 3; i++) {
+        for (int j = 0; j < 7; j++)
+            if (sbi_arrays_overlap(outputs[i], inputs[j]))
+                return sbi_fail(err, SB_ERR_OVERLAP, names[i], "%s overlaps an input", names[i]);
+        for (int j = 0; j < i; j++)
+            if (sbi_arrays_overlap(outputs[i], outputs[j]))
+                return sbi_fail(err, SB_ERR_OVERLAP, names[i], "%s overlaps %s", names[i], names[j]);
+    }
+    sb_attention_options known = {.size = sizeof known};
+    if (options) {
+        sb_status status = sbi_api_options(options, &known, sizeof known, err);
+        if (status != SB_OK) return status;
+    }
+    RETURN_INSIDE(sbi_attention_backward(ctx, &known, q, k, v, y, maximum, total, dy, dq, dk, dv, err));
+}
+
+sb_status sb_embedding(sb_context *ctx, const sb_array *table, const sb_array *ids, sb_array *out, sb_error *err) {
+    NEED(ctx); NEED(table); NEED(ids); NEED(out);
+    APART(out, table); APART(out, ids);
+    RETURN_INSIDE(sbi_embedding(ctx, table, ids, out, err));
+}
+
+sb_status sb_embedding_backward(sb_context *ctx, const sb_array *ids, const sb_array *dout, int accumulate,
+                                sb_array *dtable, sb_error *err) {
+    NEED(ctx); NEED(ids); NEED(dout); NEED(dtable);
+    APART(dtable, ids); APART(dtable, dout);
+    RETURN_INSIDE(sbi_embedding_backward(ctx, ids, dout, accumulate, dtable, err));
+}
+
+sb_status sb_argsort(sb_context *ctx, const sb_array *x, int descending, sb_array *indices, sb_error *err) {
+    NEED(ctx); NEED(x); NEED(indices);
+    APART(indices, x);
+    RETURN_INSIDE(sbi_argsort(ctx, x, descending, indices, err));
+}
+
+sb_status sb_sort(sb_context *ctx, const sb_array *x, int descending, sb_array *values, sb_error *err) {
+    NEED(ctx); NEED(x); NEED(values);
+    APART(values, x);
+    RETURN_INSIDE(sbi_sort(ctx, x, descending, values, err));
+}
+
+sb_status sb_random_bits(sb_context *ctx, uint64_t seed, uint64_t stream, int64_t start, sb_array *out, sb_error *err) {
+    NEED(ctx); NEED(out);
+    RETURN_INSIDE(sbi_random_bits(ctx, seed, stream, start, out, err));
+}
+
+sb_status sb_random_uniform(sb_context *ctx, uint64_t seed, uint64_t stream, int64_t start, sb_array *out,
+                            sb_error *err) {
+    NEED(ctx); NEED(out);
+    RETURN_INSIDE(sbi_random_uniform(ctx, seed, stream, start, out, err));
+}
+
+sb_status sb_random_normal(sb_context *ctx, uint64_t seed, uint64_t stream, int64_t start, sb_array *out,
+                           sb_error *err) {
+    NEED(ctx); NEED(out);
+    RETURN_INSIDE(sbi_random_normal(ctx, seed, stream, start, out, err));
+}
+
+sb_status sb_random_integers(sb_context *ctx, uint64_t seed, uint64_t stream, int64_t start, int64_t n, sb_array *out,
+                             sb_error *err) {
+    NEED(ctx); NEED(out);
+    RETURN_INSIDE(sbi_random_integers(ctx, seed, stream, start, n, out, err));
+}
+
+sb_status sb_random_permutation(sb_context *ctx, uint64_t seed, uint64_t stream, sb_array *out, sb_error *err) {
+    NEED(ctx); NEED(out);
+    RETURN_INSIDE(sbi_random_permutation(ctx, seed, stream, out, err));
+}
+
+sb_status sb_clip_norm(sb_context *ctx, int64_t count, sb_array *const *grads, double max_norm, double *norm,
+                       sb_error *err) {
+    NEED(ctx); NEED(norm);
+    if (count < 0) return sbi_fail(err, SB_ERR_ARGUMENT, "count", "%lld arrays", (long long)count);
+    if (count > 0) NEED(grads);
+    for (int64_t i = 0; i < count; i++)
+        if (!grads[i]) return sbi_fail(err, SB_ERR_ARGUMENT, "grads", "grads[%lld] is NULL", (long long)i);
+    RETURN_INSIDE(sbi_clip_norm(ctx, count, grads, max_norm, norm, err));
+}
+
+sb_status sb_adamw(sb_context *ctx, const sb_adamw_options *options, const sb_array *g, sb_array *p, sb_array *m,
+                   sb_array *v, sb_error *err) {
+    NEED(ctx); NEED(options); NEED(g); NEED(p); NEED(m); NEED(v);
+    APART(p, g); APART(m, g); APART(v, g); APART(m, p); APART(v, p); APART(v, m);
+    sb_adamw_options known;
+    sb_status status = sbi_api_options(options, &known, sizeof known, err);
+    if (status != SB_OK) return status;
+    RETURN_INSIDE(sbi_adamw(ctx, &known, g, p, m, v, err));
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tree digest of a set of named arrays (contract T10). One SHA-256 over, for each array in bytewise order of the
+// names: u32 length of the name, name, u32 length of the dtype's name, dtype's name, u32 ndim, i64 sizes, then the
+// SHA-256 of each 64 KiB leaf of its bytes, in order. All integers and elements little-endian. Leaves are hashed in
+// parallel; the order in which they are folded is fixed, so the digest does not know how many threads there were.
+#include "array.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+enum { LEAF = 64 << 10, DIGEST = 32 };
+
+typedef struct entry {
+    const char *name;
+    const sb_array *array;
+    int64_t bytes, first_leaf, leaves;
+} entry;
+
+typedef struct digest_job {
+    const entry *entries;
+    int64_t count;
+    uint8_t *digests; // of all leaves
+    _Atomic int status;
+} digest_job;
+
+static void add_u32(sbi_sha256 *hash, uint32_t x) {
+    uint8_t bytes[4];
+    for (int i = 0; i < 4; i++) bytes[i] = (uint8_t)(x >> (8 * i));
+    sbi_sha256_add(hash, bytes, sizeof bytes);
+}
+
+static void add_i64(sbi_sha256 *hash, int64_t x) {
+    add_u32(hash, (uint32_t)((uint64_t)x & 0xffffffffu));
+    add_u32(hash, (uint32_t)((uint64_t)x >> 32));
+}
+
+static void reverse_items(uint8_t *bytes, int64_t size, size_t item) {
+    for (uint8_t *at = bytes; at < bytes + size; at += item)
+        for (size_t i = 0; i < item / 2; i++) {
+            uint8_t low = at[i];
+            at[i] = at[item - 1 - i];
+            at[item - 1 - i] = low;
+        }
+}
+
+static void hash_leaf(void *argument, int64_t leaf) {
+    const bool big = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
+    digest_job *job = argument;
+    int64_t low = 0, high = job->count; // the last entry that begins at or before the leaf and is not empty
+    while (high - low > 1) {
+        int64_t middle = low + (high - low) / 2;
+        if (job->entries[middle].first_leaf <= leaf)
+            low = middle;
+        else
+            high = middle;
+    }
+    const entry *e = &job->entries[low];
+    int64_t from = (leaf - e->first_leaf) * LEAF, rest = e->bytes - from, size = rest < LEAF ? rest : LEAF;
+    const sbi_device *device = e->array->storage->device;
+    const uint8_t *bytes = (const uint8_t *)e->array->data + from;
+    uint8_t copy[LEAF]; // where the elements have to be fetched or turned
+    if (device != &sbi_cpu || big) {
+        if (device->read(device, bytes, copy, size, NULL) != SB_OK) {
+            atomic_store(&job->status, SB_ERR_DEVICE);
+            return;
+        }
+        if (big) reverse_items(copy, size, sbi_dtype_size(e->array->dtype));
+        bytes = copy;
+    }
+    sbi_sha256 hash;
+    sbi_sha256_start(&hash);
+    sbi_sha256_add(&hash, bytes, (size_t)size);
+    sbi_sha256_end(&hash, job->digests + leaf * DIGEST);
+}
+
+// Heapsort: a model's names come from a file, so no order of them may cost a square.
+static void sift(entry *e, int64_t root, int64_t count) {
+    for (int64_t child; (child = 2 * root + 1) < count; root = child) {
+        if (child + 1 < count && strcmp(e[child].name, e[child + 1].name) < 0) child++;
+        if (strcmp(e[root].name, e[child].name) >= 0) return;
+        entry other = e[root];
+        e[root] = e[child];
+        e[child] = other;
+    }
+}
+
+static void sort_by_name(entry *e, int64_t count) {
+    for (int64_t root = count / 2; root-- > 0;) sift(e, root, count);
+    for (int64_t end = count; end-- > 1;) {
+        entry other = e[0];
+        e[0] = e[end];
+        e[end] = other;
+        sift(e, 0, end);
+    }
+}
+
+sb_status sbi_digest_arrays(sb_context *ctx, int64_t count, const char *const *names, const sb_array *const *arrays,
+                            uint8_t out[32], sb_error *err) {
+    uint8_t *digests = NULL;
+    sb_status status = SB_OK;
+    int64_t leaves = 0;
+    entry *entries = sbi_allocate(&ctx->allocator, count, sizeof *entries, err);
+    if (!entries) return SB_ERR_MEMORY;
+    for (int64_t i = 0; i < count; i++) entries[i] = (entry){.name = names[i], .array = arrays[i]};
+    sort_by_name(entries, count);
+    for (int64_t i = 0; i < count; i++) {
+        entry *e = &entries[i];
+        if (i > 0 && strcmp(e[-1].name, e->name) == 0) {
+            char text[80];
+            sbi_escape(e->name, strlen(e->name), text, sizeof text);
+            status = sbi_fail(err, SB_ERR_ARGUMENT, "names", "two arrays are named \"%s\"", text);
+            goto done;
+        }
+        if (strlen(e->name) > UINT32_MAX) {
+            status = sbi_fail(err, SB_ERR_SIZE, "names", "a name of more than 2^32 bytes");
+            goto done;
+        }
+        e->bytes = e->array->size * (int64_t)sbi_dtype_size(e->array->dtype);
+        e->first_leaf = leaves;
+        e->leaves = e->bytes / LEAF + (e->bytes % LEAF != 0);
+        leaves += e->leaves;
+    }
+    digests = sbi_allocate(&ctx->allocator, leaves, DIGEST, err);
+    if (!digests) {
+        status = SB_ERR_MEMORY;
+        goto done;
+    }
+    digest_job job = {entries, count, digests, SB_OK};
+    sbi_pool_run(ctx->pool, leaves, hash_leaf, &job);
+    if (atomic_load(&job.status) != SB_OK) {
+        status = sbi_fail(err, SB_ERR_DEVICE, "arrays", "an array could not be read from its device");
+        goto done;
+    }
+    sbi_sha256 hash;
+    sbi_sha256_start(&hash);
+    for (int64_t i = 0; i < count; i++) {
+        const entry *e = &entries[i];
+        const char *dtype = sbi_dtype_name(e->array->dtype);
+        add_u32(&hash, (uint32_t)strlen(e->name));
+        sbi_sha256_add(&hash, e->name, strlen(e->name));
+        add_u32(&hash, (uint32_t)strlen(dtype));
+        sbi_sha256_add(&hash, dtype, strlen(dtype));
+        add_u32(&hash, (uint32_t)e->array->ndim);
+        for (int axis = 0; axis < e->array->ndim; axis++) add_i64(&hash, e->array->shape[axis]);
+        sbi_sha256_add(&hash, digests + e->first_leaf * DIGEST, (size_t)(e->leaves * DIGEST));
+    }
+    sbi_sha256_end(&hash, out);
+done:
+    sbi_release(&ctx->allocator, digests);
+    sbi_release(&ctx->allocator, entries);
+    return status;
+}

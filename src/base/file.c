@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files: whole reads of regular files, writes that appear at once or not at all, appended lines, folders, a clock.
+#include "base.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+// In our own words: strerror speaks the user's language and is not safe among threads.
+static const char *reason(int number) {
+    switch (number) {
+    case ENOENT: return "no such file or folder";
+    case ENOTDIR: return "a part of the path is not a folder";
+    case EISDIR: return "it is a folder";
+    case EACCES: case EPERM: return "permission denied";
+    case EEXIST: return "it exists already";
+    case ENOSPC: return "no space left on the device";
+    case EDQUOT: return "quota exceeded";
+    case EFBIG: return "file too large";
+    case EROFS: return "read-only file system";
+    case EMFILE: case ENFILE: return "too many open files";
+    case ENAMETOOLONG: return "name too long";
+    case ELOOP: return "too many symbolic links";
+    case EIO: return "input/output error";
+    default: return NULL;
+    }
+}
+
+static sb_status fail(sb_error *err, const char *path, const char *what, int number) {
+    char name[200], other[32];
+    const char *why = reason(number);
+    if (!why) {
+        snprintf(other, sizeof other, "error %d", number);
+        why = other;
+    }
+    sbi_escape(path, strlen(path), name, sizeof name);
+    return sbi_fail(err, SB_ERR_IO, "path", "cannot %s %s: %s", what, name, why);
+}
+
+static int close_keeping_errno(int descriptor) {
+    int before = errno;
+    int result = close(descriptor);
+    errno = before;
+    return result;
+}
+
+sb_status sbi_file_read(const sbi_allocator *allocator, const char *path, int64_t limit, uint8_t **bytes, int64_t *size,
+                        sb_error *err) {
+    // O_NONBLOCK: a fifo must be refused, not waited for.
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (file < 0) return fail(err, path, "open", errno);
+    char name[200];
+    sb_status status = SB_OK;
+    uint8_t *buffer = NULL;
+    struct stat about;
+    if (fstat(file, &about) != 0) {
+        status = fail(err, path, "examine", errno);
+        goto done;
+    }
+    if (!S_ISREG(about.st_mode)) {
+        sbi_escape(path, strlen(path), name, sizeof name);
+        status = sbi_fail(err, SB_ERR_IO, "path", "%s is not a regular file", name);
+        goto done;
+    }
+    if (about.st_size > limit) {
+        sbi_escape(path, strlen(path), name, sizeof name);
+        status = sbi_fail(err, SB_ERR_SIZE, "path", "%s has %lld bytes: at most %lld are accepted", name,
+                          (long long)about.st_size, (long long)limit);
+        goto done;
+    }
+    buffer = sbi_allocate(allocator, (int64_t)about.st_size + 1, 1, err); // ends in a NUL, for text
+    if (!buffer) {
+        status = SB_ERR_MEMORY;
+        goto done;
+    }
+    int64_t have = 0;
+    while (have < about.st_size) {
+        ssize_t count = read(file, buffer + have, (size_t)(about.st_size - have));
+        if (count > 0) {
+            have += count;
+        } else if (count == 0) {
+            sbi_escape(path, strlen(path), name, sizeof name);
+            status = sbi_fail(err, SB_ERR_IO, "path", "%s became shorter while it was read", name);
+            goto done;
+        } else if (errno != EINTR) {
+            status = fail(err, path, "read", errno);
+            goto done;
+        }
+    }
+    *bytes = buffer;
+    *size = have;
+    buffer = NULL;
+done:
+    sbi_release(allocator, buffer);
+    close_keeping_errno(file);
+    return status;
+}
+
+struct sbi_file {
+    sbi_allocator allocator;
+    int descriptor;  // -1: closed
+    char *path, *temporary, *folder;
+};
+
+static int write_all(int descriptor, const void *bytes, int64_t size) {
+    const char *from = bytes;
+    while (size > 0) {
+        ssize_t count = write(descriptor, from, (size_t)size);
+        if (count < 0 && errno == EINTR) continue;
+        if (count <= 0) return count < 0 ? errno : EIO;
+        from += count;
+        size -= count;
+    }
+    return 0;
+}
+
+static int sync_descriptor(int descriptor) {
+    while (fsync(descriptor) != 0)
+        if (errno != EINTR) return errno;
+    return 0;
+}
+
+static int sync_folder(const char *folder) {
+    int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (descriptor < 0) return errno;
+    int number = sync_descriptor(descriptor);
+    close(descriptor);
+    return number == EINVAL || number == EROFS ? 0 : number; // a file system that does not sync folders
+}
+
+// The folder of path: "a/b" is in "a", "/b" in "/", "b" in ".".
+static void write_folder(const char *path, char *out) {
+    const char *slash = strrchr(path, '/');
+    size_t length = slash ? (size_t)(slash - path) : 0;
+    if (!slash)
+        strcpy(out, ".");
+    else if (length == 0)
+        strcpy(out, "/");
+    else
+        memcpy(out, path, length), out[length] = '\0';
+}
+
+sb_status sbi_file_create(const sbi_allocator *allocator, const char *path, sbi_file **out, sb_error *err) {
+    static atomic_uint serial; // only so that two files of one process differ
+    size_t length = strlen(path);
+    struct stat about;
+    if (length == 0) return fail(err, path, "write", ENOENT);
+    if (path[length - 1] == '/') return fail(err, path, "write", EISDIR);
+    if (stat(path, &about) == 0 && !S_ISREG(about.st_mode)) {
+        if (S_ISDIR(about.st_mode)) return fail(err, path, "write", EISDIR);
+        char name[200];
+        sbi_escape(path, length, name, sizeof name);
+        return sbi_fail(err, SB_ERR_IO, "path", "%s is not a regular file: it would be replaced", name);
+    }
+    int64_t room = (int64_t)length + 64; // for each of the three names
+    sbi_file *file = sbi_allocate(allocator, (int64_t)sizeof *file + 3 * room, 1, err);
+    if (!file) return SB_ERR_MEMORY;
+    file->allocator = *allocator;
+    file->descriptor = -1;
+    file->path = (char *)(file + 1);
+    file->temporary = file->path + room;
+    file->folder = file->temporary + room;
+    memcpy(file->path, path, length + 1);
+    write_folder(path, file->folder);
+    int number = EEXIST;
+    for (int attempt = 0; attempt < 100 && number == EEXIST; attempt++) {
+        snprintf(file->temporary, (size_t)room, "%s/.samebits-%ld-%u.tmp", file->folder, (long)getpid(),
+                 atomic_fetch_add(&serial, 1));
+        file->descriptor = open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        number = file->descriptor >= 0 ? 0 : errno;
+    }
+    if (number) {
+        sbi_release(allocator, file);
+        return fail(err, path, "create a file beside", number);
+    }
+    *out = file;
+    return SB_OK;
+}
+
+sb_status sbi_file_write(sbi_file *file, const void *bytes, int64_t size, sb_error *err) {
+    int number = write_all(file->descriptor, bytes, size);
+    return number ? fail(err, file->path, "write", number) : SB_OK;
+}
+
+sb_status sbi_file_commit(sbi_file *file, sb_error *err) {
+    int number = sync_descriptor(file->descriptor);
+    if (number) return fail(err, file->path, "write", number);
+    int closed = close(file->descriptor); // never tried twice: the descriptor is gone either way
+    file->descriptor = -1;
+    if (closed != 0 && errno != EINTR) return fail(err, file->path, "write", errno);
+    if (rename(file->temporary, file->path) != 0) return fail(err, file->path, "put a file in place of", errno);
+    file->temporary[0] = '\0';
+    number = sync_folder(file->folder);
+    if (number) return fail(err, file->folder, "sync", number);
+    sbi_allocator allocator = file->allocator;
+    sbi_release(&allocator, file);
+    return SB_OK;
+}
+
+void sbi_file_abandon(sbi_file *file) {
+    if (!file) return;
+    if (file->descriptor >= 0) close(file->descriptor);
+    if (file->temporary[0]) unlink(file->temporary);
+    sbi_allocator allocator = file->allocator;
+    sbi_release(&allocator, file);
+}
+
+sb_status sbi_file_append(const char *path, const void *bytes, int64_t size, sb_error *err) {
+    int file = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0666);
+    if (file < 0) return fail(err, path, "open", errno);
+    sb_status status = SB_OK;
+    struct stat about;
+    char name[200];
+    int number = 0;
+    if (fstat(file, &about) != 0) {
+        status = fail(err, path, "examine", errno);
+    } else if (!S_ISREG(about.st_mode)) {
+        sbi_escape(path, strlen(path), name, sizeof name);
+        status = sbi_fail(err, SB_ERR_IO, "path", "%s is not a regular file", name);
+    } else {
+        ssize_t count;
+        do count = write(file, bytes, (size_t)size);
+        while (count < 0 && errno == EINTR);
+        number = count < 0 ? errno : count < size ? ENOSPC : sync_descriptor(file);
+        // A line is there whole or not at all, as far as we can help it.
+        if (count >= 0 && count < size && ftruncate(file, about.st_size) != 0) number = errno;
+        if (number) status = fail(err, path, "append to", number);
+    }
+    close(file);
+    if (status == SB_OK && about.st_size == 0) { // perhaps new: its name must last as well
+        char folder[4096];
+        if (strlen(path) >= sizeof folder) return fail(err, path, "sync", ENAMETOOLONG);
+        write_folder(path, folder);
+        number = sync_folder(folder);
+        if (number) status = fail(err, folder, "sync", number);
+    }
+    return status;
+}
+
+sb_status sbi_folder_make(const char *path, sb_error *err) {
+    char part[4096];
+    size_t length = strlen(path);
+    if (length == 0) return fail(err, path, "make", ENOENT);
+    if (length >= sizeof part) return fail(err, path, "make", ENAMETOOLONG);
+    memcpy(part, path, length + 1);
+    for (size_t i = 1; i <= length; i++) {
+        if (path[i] != '/' && path[i] != '\0') continue;
+        part[i] = '\0';
+        struct stat about;
+        if (mkdir(part, 0777) != 0) {
+            int number = errno;
+            if (stat(part, &about) != 0) return fail(err, path, "make", number);
+            if (!S_ISDIR(about.st_mode)) return fail(err, path, "make", ENOTDIR);
+        }
+        part[i] = path[i];
+    }
+    return SB_OK;
+}
+
+double sbi_seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// The two narrow places: sbi_run, through which every operation passes, and sbi_launch, through which every kernel is
+// started. And copying, which is no arithmetic.
+#include "ops.h"
+
+const char *const sbi_op_names[SBI_OP_COUNT] = {
+    [SBI_OP_GEMM] = "gemm",
+    [SBI_OP_DOT] = "dot",
+    [SBI_OP_REDUCE] = "reduce",
+    [SBI_OP_TOTAL] = "total",
+    [SBI_OP_BINARY] = "binary",
+    [SBI_OP_SCALE] = "scale",
+    [SBI_OP_UNARY] = "unary",
+    [SBI_OP_SWIGLU] = "swiglu",
+    [SBI_OP_SWIGLU_BACKWARD] = "swiglu_backward",
+    [SBI_OP_SOFTMAX] = "softmax",
+    [SBI_OP_CROSS_ENTROPY] = "cross_entropy",
+    [SBI_OP_CROSS_ENTROPY_BACKWARD] = "cross_entropy_backward",
+    [SBI_OP_RMS_NORM] = "rms_norm",
+    [SBI_OP_RMS_NORM_BACKWARD] = "rms_norm_backward",
+    [SBI_OP_ROTARY_TABLE] = "rotary_table",
+    [SBI_OP_ROTARY] = "rotary",
+    [SBI_OP_ATTENTION] = "attention",
+    [SBI_OP_ATTENTION_BACKWARD] = "attention_backward",
+    [SBI_OP_EMBEDDING] = "embedding",
+    [SBI_OP_EMBEDDING_BACKWARD] = "embedding_backward",
+    [SBI_OP_ARGSORT] = "argsort",
+    [SBI_OP_SORT] = "sort",
+    [SBI_OP_RANDOM] = "random",
+    [SBI_OP_ADAMW] = "adamw",
+    [SBI_OP_COPY] = "copy",
+};
+
+sb_status sbi_run(sb_context *ctx, const sbi_op *op, sb_error *err) {
+    const sbi_device *device = ctx->device;
+    sb_status status = device->operation ? device->operation(device, op, err) : op->kernels(ctx, op, err);
+    if (status == SB_OK && ctx->trace) ctx->trace(ctx->trace_user, op);
+    return status;
+}
+
+sb_status sbi_launch(sb_context *ctx, sbi_kernel_id kernel, int64_t groups, const sbi_arg *args, sb_error *err) {
+    if (groups <= 0) return SB_OK;
+    const sbi_device *device = ctx->device;
+    if (!device->launch)
+        return sbi_fail(err, SB_ERR_INTERNAL, "", "the device %s has no kernels, and %s was started on it", device->name,
+                        sbi_kernel_infos[kernel].name);
+    return device->launch(device, ctx->kernels, ctx->pool, kernel, groups, args, err);
+}
+
+static sb_status run_copy(sb_context *ctx, const sbi_op *op, sb_error *err) {
+    return ctx->device->copy(ctx->device, ctx->pool, op->in[0]->data, op->out[0]->data, op->n[0], err);
+}
+
+sb_status sbi_copy(sb_context *ctx, const sb_array *from, sb_array *to, sb_error *err) {
+    if (from->dtype != to->dtype)
+        return sbi_fail(err, SB_ERR_DTYPE, "to", "to is %s, from is %s", sbi_dtype_name(to->dtype),
+                        sbi_dtype_name(from->dtype));
+    bool same = from->ndim == to->ndim;
+    for (int i = 0; same && i < from->ndim; i++) same = from->shape[i] == to->shape[i];
+    if (!same) return sbi_fail(err, SB_ERR_SHAPE, "to", "from and to have different shapes");
+    sbi_op op = {.id = SBI_OP_COPY, .kernels = run_copy, .in = {from}, .out = {to}};
+    op.n[0] = from->size * (int64_t)sbi_dtype_size(from->dtype);
+    return sbi_run(ctx, &op, err);
+}
