@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# The kernel text as C, once per CPU level. sbi_add_level(v3 TARGET flags...) compiles every kernel file with the flags
-# and adds the objects to TARGET.
+# The kernel text as C, once per CPU level. sbi_add_level(v3 "TARGETS" flags...) compiles every kernel file with the flags
+# and adds the objects to the libraries TARGETS (a list).
 set(SBI_KERNEL_FILES attention elementwise embedding function gemm loss norm optimizer random reduce rotary softmax sort)
 set(SBI_KERNEL_DIR ${CMAKE_CURRENT_SOURCE_DIR}/src/kernels)
 
-function(sbi_add_level level target)
+function(sbi_add_level level targets)
   set(sources ${SBI_KERNEL_DIR}/level_table.c)
   foreach(file IN LISTS SBI_KERNEL_FILES)
     set(stub ${CMAKE_CURRENT_BINARY_DIR}/stubs/${file}_${level}.c)
@@ -18,5 +18,7 @@ function(sbi_add_level level target)
   target_include_directories(kernels_${level} PRIVATE ${SBI_KERNEL_DIR})
   target_compile_definitions(kernels_${level} PRIVATE SBI_LEVEL=${level})
   target_compile_options(kernels_${level} PRIVATE -Wno-unused-function ${ARGN})
-  target_sources(${target} PRIVATE $<TARGET_OBJECTS:kernels_${level}>)
+  foreach(one IN LISTS targets) # (objects of an object library do not pass through another)
+    target_sources(${one} PRIVATE $<TARGET_OBJECTS:kernels_${level}>)
+  endforeach()
 endfunction()

@@ -9,4 +9,6 @@ add_custom_target(samebits_commit BYPRODUCTS ${CMAKE_CURRENT_BINARY_DIR}/generat
 add_library(samebits_version OBJECT src/api/api_version.c)
 target_include_directories(samebits_version PRIVATE include ${CMAKE_CURRENT_BINARY_DIR}/generated)
 add_dependencies(samebits_version samebits_commit)
-target_sources(samebits_objects PRIVATE $<TARGET_OBJECTS:samebits_version>)
+foreach(library IN LISTS LIBRARIES)
+  target_sources(${library} PRIVATE $<TARGET_OBJECTS:samebits_version>)
+endforeach()
