@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// A template by include: the kernel UNARY, y[i] = VALUE(x[i]) over groups of 4096 elements. y may be x (hence no
+// RESTRICT). VALUE is free of branches; where some arguments need another way, FAR(v) says which and FAR_VALUE how.
+// (No include guard: included once for each function.)
+KERNEL void UNARY(GLOBAL const f32 *x, GLOBAL f32 *y, i64 size GROUP_PARAM) {
+    i64 first = GROUP() * 4096;
+    i32 count = size - first < 4096 ? (i32)(size - first) : 4096;
+    GLOBAL const f32 *from = x + first;
+    GLOBAL f32 *to = y + first;
+#ifdef FAR
+    LANE_VAR(f32, v, 32);
+    for (i32 j = 0; j < count; j += 32) {
+        i32 n = count - j < 32 ? count - j : 32;
+        PHASE(l, n) { AT(v, l) = from[j + l]; } LANE_END
+        PHASE(l, n) { to[j + l] = VALUE(AT(v, l)); } LANE_END
+        PHASE(l, n) {
+            if (FAR(AT(v, l))) to[j + l] = FAR_VALUE(AT(v, l));
+        } LANE_END
+    }
+#else
+    i32 whole = count - count % 32;
+    for (i32 j = 0; j < whole; j += 32) {
+        PHASE(l, 32) { to[j + l] = VALUE(from[j + l]); } LANE_END
+    }
+    PHASE(l, count - whole) { to[whole + l] = VALUE(from[whole + l]); } LANE_END
+#endif
+}
+#undef UNARY
+#undef VALUE
+#undef FAR
+#undef FAR_VALUE
