@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// The checks that operations share: dtype, shape, the same shape as another array, the size of an options struct.
+// Each returns SB_OK or fills err with the argument's name and what was found.
+#ifndef SBI_CHECK_H
+#define SBI_CHECK_H
+
+#include "array.h"
+
+static inline sb_status sbi_check_dtype(const sb_array *a, const char *name, sb_dtype dtype, sb_error *err) {
+    if (a->dtype == dtype)
+        return SB_OK;
+    return sbi_fail(err, SB_ERR_DTYPE, name, "%s is %s, it must be %s", name, sb_dtype_name(a->dtype),
+                    sb_dtype_name(dtype));
+}
+
+static inline sb_status sbi_check_ndim(const sb_array *a, const char *name, int ndim, sb_error *err) {
+    if (a->ndim == ndim)
+        return SB_OK;
+    return sbi_fail(err, SB_ERR_SHAPE, name, "%s has %d dimensions, it must have %d", name, a->ndim, ndim);
+}
+
+static inline sb_status sbi_check_length(const sb_array *a, const char *name, int axis, int64_t length, sb_error *err) {
+    if (a->shape[axis] == length)
+        return SB_OK;
+    return sbi_fail(err, SB_ERR_SHAPE, name, "%s has length %lld on axis %d, it must have %lld", name,
+                    (long long)a->shape[axis], axis, (long long)length);
+}
+
+// a has the shape of b.
+static inline sb_status sbi_check_like(const sb_array *a, const char *name, const sb_array *b, const char *other,
+                                       sb_error *err) {
+    bool same = a->ndim == b->ndim;
+    for (int i = 0; same && i < a->ndim; i++)
+        same = a->shape[i] == b->shape[i];
+    if (same)
+        return SB_OK;
+    return sbi_fail(err, SB_ERR_SHAPE, name, "%s does not have the shape of %s", name, other);
+}
+
+// The first field of an options struct: its size as the caller's compiler knows it.
+static inline sb_status sbi_check_options(size_t found, size_t expected, sb_error *err) {
+    if (found == expected)
+        return SB_OK;
+    return sbi_fail(err, SB_ERR_ARGUMENT, "options", "options.size is %zu, this release knows %zu", found, expected);
+}
+#endif
