@@ -1,1 +1,67 @@
 // SPDX-License-Identifier: Apache-2.0
+// Element by element: binary arithmetic with broadcasting, scaling, and the gate of SwiGLU both ways. Each operation is
+// one IEEE operation in float32 (silu and its derivative: contract T4), in the order written. Groups are 4,096 elements.
+// Where an operation may work in place its pointers have no RESTRICT; an element is read before it is written.
+#include "function.h"
+
+#define BINARY_NAME NAME(k_add)
+#define BINARY(x, y) ((x) + (y))
+#include "binary_rows.h"
+
+#define BINARY_NAME NAME(k_sub)
+#define BINARY(x, y) ((x) - (y))
+#include "binary_rows.h"
+
+#define BINARY_NAME NAME(k_mul)
+#define BINARY(x, y) ((x) * (y))
+#include "binary_rows.h"
+
+#define BINARY_NAME NAME(k_div)
+#define BINARY(x, y) ((x) / (y))
+#include "binary_rows.h"
+
+#define BINARY_NAME NAME(k_maximum)
+#define BINARY(x, y) sbi_max_f32(x, y)
+#include "binary_rows.h"
+
+#define BINARY_NAME NAME(k_minimum)
+#define BINARY(x, y) sbi_min_f32(x, y)
+#include "binary_rows.h"
+
+// out = RN32(x * factor); out may be x.
+KERNEL void NAME(k_scale)(GLOBAL const T *x, GLOBAL T *out, i64 size, T factor GROUP_PARAM) {
+    i64 first = GROUP() * 4096;
+    i32 n = (i32)(size - first < 4096 ? size - first : 4096);
+    for (i32 j = 0; j < n; j += 256) {
+        PHASE(l, sbi_lanes(n - j, 256)) { out[first + j + l] = sbi_canon_f32(x[first + j + l] * factor); } LANE_END
+    }
+}
+
+// y = RN32(silu(gate) * up).
+KERNEL void NAME(k_swiglu)(GLOBAL const T *RESTRICT gate, GLOBAL const T *RESTRICT up, GLOBAL T *RESTRICT y,
+                           i64 size GROUP_PARAM) {
+    i64 first = GROUP() * 4096;
+    i32 n = (i32)(size - first < 4096 ? size - first : 4096);
+    for (i32 j = 0; j < n; j += 256) {
+        PHASE(l, sbi_lanes(n - j, 256)) {
+            y[first + j + l] = sbi_canon_f32(sbi_silu_f32(gate[first + j + l]) * up[first + j + l]);
+        } LANE_END
+    }
+}
+
+// dup = RN32(dy * silu(gate)); dgate = RN32(RN32(dy * up) * silu'(gate)); dgate may be gate, dup may be up.
+KERNEL void NAME(k_swiglu_backward)(GLOBAL const T *gate, GLOBAL const T *up, GLOBAL const T *dy, GLOBAL T *dgate,
+                                    GLOBAL T *dup, i64 size GROUP_PARAM) {
+    i64 first = GROUP() * 4096;
+    i32 n = (i32)(size - first < 4096 ? size - first : 4096);
+    for (i32 j = 0; j < n; j += 256) {
+        PHASE(l, sbi_lanes(n - j, 256)) {
+            i64 i = first + j + l;
+            T g = gate[i], u = up[i], d = dy[i];
+            T into_up = sbi_canon_f32(d * sbi_silu_f32(g));
+            T into_gate = sbi_canon_f32(d * u * sbi_silu_grad_f32(g));
+            dup[i] = into_up;
+            dgate[i] = into_gate;
+        } LANE_END
+    }
+}

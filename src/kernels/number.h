@@ -18,4 +18,7 @@ FN f32 sbi_min_f32(f32 a, f32 b) {
     m = a == b ? FLOAT32(BITS32(a) | BITS32(b)) : m;
     return a == a && b == b ? m : FLOAT32(0x7fc00000u);
 }
+
+// How many lanes of at most `most` have work where `left` items are left.
+FN i32 sbi_lanes(i64 left, i32 most) { return left < (i64)most ? (i32)left : most; }
 #endif

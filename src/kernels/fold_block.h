@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// A template: one level of a reduction of [outer, count, inner] over the middle axis. Define, then include:
+//   FOLD_NAME            the kernel
+//   FOLD_PARAMS          its inputs
+//   FOLD_TYPE            the type of an accumulator
+//   FOLD_START           what an accumulator starts at
+//   FOLD_TERM(i, j)      the term at flat index i, whose number on the axis is j
+//   FOLD(a, b)           what takes a term, or another accumulator, into an accumulator
+//   FOLD_TOTAL(a)        the value of a block, as the next level reads it
+//   FOLD_OUT(a, d)       the value of the last level; d is the divisor
+//
+// A group is one block of 4,096 terms of up to 64 neighbouring columns. Every column has the 32 accumulators of T2
+// (term number within the block mod 32), kept as 32 rows of acc, so that memory is read as it lies: where all
+// columns fit into one group the whole block is contiguous and so are 32 rows of accumulators.
+// total[outer, blocks, inner] is written unless `last`, then out[outer, inner].
+KERNEL void FOLD_NAME(FOLD_PARAMS, GLOBAL FOLD_TYPE *RESTRICT total, GLOBAL f32 *RESTRICT out, i64 count, i64 inner,
+                      i64 blocks, i64 tiles, i32 last, f64 divisor GROUP_PARAM) {
+    SHARED FOLD_TYPE acc[32 * 64];
+    LANE_VAR(FOLD_TYPE, own, 32);
+    i64 tile = GROUP() % tiles, block = GROUP() / tiles % blocks, row = GROUP() / tiles / blocks;
+    i64 first = block * 4096, column = tile * 64;
+    i32 n = (i32)(count - first < 4096 ? count - first : 4096);
+    i32 w = (i32)(inner - column < 64 ? inner - column : 64);
+    i64 base = (row * count + first) * inner + column;
+    (void)divisor; // (a maximum has no use for it)
+    i32 lanes = 32; // accumulators in use: those that no term reaches are as they started and change nothing
+    while (lanes / 2 >= n && lanes > 1) lanes /= 2;
+    if (inner == 1) {
+        i32 tail = n - n % 32;
+        lanes = 32;
+        PHASE(l, 32) { AT(own, l) = FOLD_START; } LANE_END
+        for (i32 j = 0; j < tail; j += 32) {
+            PHASE(l, 32) { AT(own, l) = FOLD(AT(own, l), FOLD_TERM(base + j + l, first + j + l)); } LANE_END
+        }
+        PHASE(l, n - tail) { AT(own, l) = FOLD(AT(own, l), FOLD_TERM(base + tail + l, first + tail + l)); } LANE_END
+        PHASE(l, 32) { acc[l] = AT(own, l); } PHASE_END
+    } else {
+        for (i32 c = 0; c < lanes * w; c += 64) {
+            PHASE(l, sbi_lanes(lanes * w - c, 64)) { acc[c + l] = FOLD_START; } LANE_END
+        }
+        PHASE(l, 1) {} PHASE_END
+        if (tiles == 1) {
+            i32 all = n * w, slab = 32 * w;
+            for (i32 p = 0; p < all; p += slab) {
+                i32 here = all - p < slab ? all - p : slab;
+                for (i32 c = 0; c < here; c += 64) {
+                    PHASE(l, sbi_lanes(here - c, 64)) {
+                        acc[c + l] = FOLD(acc[c + l], FOLD_TERM(base + p + c + l, first + (p + c + l) / w));
+                    } LANE_END
+                }
+            }
+        } else if (w == 64) {
+            for (i32 j = 0; j < n; j++) {
+                i32 a = j % 32 * 64;
+                i64 i = base + j * inner;
+                PHASE(l, 64) { acc[a + l] = FOLD(acc[a + l], FOLD_TERM(i + l, first + j)); } LANE_END
+            }
+        } else {
+            for (i32 j = 0; j < n; j++) {
+                i32 a = j % 32 * w;
+                i64 i = base + j * inner;
+                PHASE(l, w) { acc[a + l] = FOLD(acc[a + l], FOLD_TERM(i + l, first + j)); } LANE_END
+            }
+        }
+        PHASE(l, 1) {} PHASE_END
+    }
+    for (i32 s = lanes / 2; s > 0; s /= 2) {
+        for (i32 c = 0; c < s * w; c += 64) {
+            PHASE(l, sbi_lanes(s * w - c, 64)) { acc[c + l] = FOLD(acc[c + l], acc[c + l + s * w]); } LANE_END
+        }
+        PHASE(l, 1) {} PHASE_END
+    }
+    if (last) {
+        PHASE(l, w) { out[row * inner + column + l] = FOLD_OUT(acc[l], divisor); } PHASE_END
+    } else {
+        PHASE(l, w) { total[(row * blocks + block) * inner + column + l] = FOLD_TOTAL(acc[l]); } PHASE_END
+    }
+}
+#undef FOLD_NAME
+#undef FOLD_PARAMS
+#undef FOLD_TYPE
+#undef FOLD_START
+#undef FOLD_TERM
+#undef FOLD
+#undef FOLD_TOTAL
+#undef FOLD_OUT

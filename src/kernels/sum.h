@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sum S of contract T2 in kernel text, for kernels whose group is a row.
+//
+// Terms x_0 .. x_(n-1) in binary64. A block is 4,096 consecutive terms; term j of a block is added to accumulator
+// j mod 32, j ascending from +0; then for s = 16, 8, 4, 2, 1 and i < s: a_i += a_(i+s); the block's total is a_0.
+// n > 4,096: S of the totals, again in blocks. The totals are folded as they arrive: `upper` holds 32 accumulators
+// for totals of blocks and 32 for totals of 4,096 blocks, so rows may have 4096^3 terms. (S of one term is that
+// term, so a level that was not needed changes nothing. No accumulator is ever -0: it starts at +0.)
+#ifndef SBI_SUM_H
+#define SBI_SUM_H
+
+#define SBI_SUM_BLOCK 4096
+
+// part[32], the accumulators; afterwards part[0] is the block's total.
+FN void sbi_sum_tree(LOCAL f64 *part) {
+    for (i32 s = 16; s > 0; s /= 2) {
+        PHASE(l, s) { part[l] = part[l] + part[l + s]; } PHASE_END
+    }
+}
+
+FN i64 sbi_sum_blocks(i64 n) { return n > SBI_SUM_BLOCK ? (n + SBI_SUM_BLOCK - 1) / SBI_SUM_BLOCK : 1; }
+
+// Folds the accumulators part[32] of one block of a row into upper[64]. A row of one block needs no upper.
+FN void sbi_sum_fold(LOCAL f64 *part, LOCAL f64 *upper, i64 block, i64 blocks) {
+    sbi_sum_tree(part);
+    if (blocks > 1) {
+        if (block == 0) {
+            PHASE(l, 32) { upper[l] = K(0.0); upper[l + 32] = K(0.0); } PHASE_END
+        }
+        PHASE(l, 1) { upper[block % 32] = upper[block % 32] + part[0]; } PHASE_END
+        if (block % SBI_SUM_BLOCK == SBI_SUM_BLOCK - 1 || block == blocks - 1) {
+            i64 run = block / SBI_SUM_BLOCK % 32;
+            sbi_sum_tree(upper);
+            PHASE(l, 1) { upper[32 + run] = upper[32 + run] + upper[0]; } PHASE_END
+            PHASE(l, 32) { upper[l] = K(0.0); } PHASE_END
+        }
+        if (block == blocks - 1) {
+            sbi_sum_tree(upper + 32);
+            PHASE(l, 1) { part[0] = upper[32]; } PHASE_END
+        }
+    }
+}
+#endif

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// The levels of a reduction whose kernels are made from kernels/fold_block.h: blocks of 4,096 terms, then blocks of
+// their totals, until one is left.
+#ifndef SBI_FOLD_H
+#define SBI_FOLD_H
+
+#include "ops.h"
+
+typedef struct sbi_fold {
+    sbi_kernel_id first, above; // the kernel of the terms, and of the totals
+    sb_dtype dtype;             // of the totals
+    int64_t outer, count, inner;
+    double divisor;             // of the last level, if it writes out; else 1
+    int inputs;                 // of the first kernel
+    sbi_arg input[3];
+} sbi_fold;
+
+// Writes out[outer, inner] (float32, rounded once), or where out is NULL total[outer, inner] (fold->dtype).
+sb_status sbi_fold_run(sb_context *ctx, const sbi_fold *fold, sb_array *out, sb_array *total, sb_error *err);
+#endif
