@@ -6,6 +6,7 @@
 #include "samebits.h"
 
 #include <omp.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
