@@ -62,13 +62,11 @@ FN f64 sbi_log_series(f64 z) {
     return p * z;
 }
 
-// The natural logarithm in binary64. Contract: exactly these operations in this order (docs/functions.md).
-FN f64 sbi_log_f64(f64 x) {
-    // x = 2^e m, m in [sqrt(1/2), sqrt(2)); subnormal arguments are scaled first.
-    u64 small = x < K(0x1p-1022) ? (u64)1 : (u64)0;
-    f64 w = small ? x * K(0x1p+54) : x;
+// log(w) + (2^52 + 1023 - bias) log 2 of a positive, normal w.
+FN f64 sbi_log_core(f64 w, f64 bias) {
+    // w = 2^e (1 + f), 1 + f in [sqrt(1/2), sqrt(2))
     u64 t = BITS64(w) + 0x00095f619980c433u;
-    f64 e = FLOAT64((t >> 52) | 0x4330000000000000u) - (small ? K(0x1.0000000000435p+52) : K(0x1.00000000003ffp+52));
+    f64 e = FLOAT64((t >> 52) | 0x4330000000000000u) - bias;
     f64 f = FLOAT64((t & 0x000fffffffffffffu) + 0x3fe6a09e667f3bcdu) - K(1.0);
     // s = f / (2 + f), and r = f - s (2 + f) exactly enough, so that 2 f / (2 + f) = 2 s + c
     f64 d = K(2.0) + f;
@@ -87,7 +85,13 @@ FN f64 sbi_log_f64(f64 x) {
     f64 b = e * K(0x1.ef35793c76730p-45);
     f64 u = a + h;
     f64 u_low = (a - u) + h;
-    f64 y = u + (p + (b + (c + u_low)));
+    return u + (p + (b + (c + u_low)));
+}
+
+// The natural logarithm in binary64. Contract: exactly these operations in this order (docs/functions.md).
+FN f64 sbi_log_f64(f64 x) {
+    u64 small = x < K(0x1p-1022) ? (u64)1 : (u64)0; // subnormal arguments are scaled first
+    f64 y = sbi_log_core(small ? x * K(0x1p+54) : x, small ? K(0x1.0000000000435p+52) : K(0x1.00000000003ffp+52));
     y = x < FLOAT64(0x7ff0000000000000u) ? y : x;     // +inf
     y = x == K(0.0) ? FLOAT64(0xfff0000000000000u) : y; // -inf
     return x >= K(0.0) ? y : FLOAT64(0x7ff8000000000000u);
@@ -103,6 +107,10 @@ FN f32 sbi_log_f32(f32 x) {
     f64 p = s * (h + sbi_log_series(s * s));
     f64 v = (e * K(0x1.62e42fefa3800p-1) + f) - h;
     f32 y = (f32)(v + (p + e * K(0x1.ef35793c76730p-45)));
+    y = BITS32(x) == 0x3c413d3au ? FLOAT32(0xc08e158fu) : y; // nearer to a tie than binary64 can tell
+    y = BITS32(x) == 0x41178febu ? FLOAT32(0x400fe5e7u) : y;
+    y = BITS32(x) == 0x65d890d3u ? FLOAT32(0x4254d1f9u) : y;
+    y = BITS32(x) == 0x6f31a8ecu ? FLOAT32(0x42845a89u) : y;
     y = x < FLOAT32(0x7f800000u) ? y : x;
     y = x == 0.0f ? FLOAT32(0xff800000u) : y;
     return x >= 0.0f ? y : SBI_NAN32;
@@ -269,5 +277,41 @@ FN f32 sbi_silu_grad_f32(f32 x) {
     y = d * d < K(0x1p-4) ? near : y;
     f32 r = (f32)y;
     return x == x ? r : SBI_NAN32;
+}
+
+// ---------------------------------------------------------------- the inverse normal distribution
+
+// The z for which Phi(z) = (u + 1/2) / 2^32, for every word u (contract T11). By symmetry the lower half is enough:
+// p < 1/2, q = 1/2 - p. Down to p = 0.075, -z = q (9/4 + A/B) in t = 3/16 - q^2; below, -z = s - 1/4 + A/B in
+// t = s - 3/2, s = sqrt(-log p); each A/B a rational of degree 8 by 8, interpolated with 2^-60 to spare.
+FN f32 sbi_normal_f32(u32 u) {
+    u32 m = u >> 31 ? ~u : u;
+    f64 p = ((f64)(i32)m + K(0.5)) * K(0x1p-32);
+    f64 q = K(0.5) - p;
+    f64 s = SQRT64(K(0.0) - sbi_log_core(p, K(0x1.00000000003ffp+52)));
+    u64 tail = p < K(0.075) ? (u64)1 : (u64)0;
+    f64 t = tail ? s - K(1.5) : K(0.1875) - q * q;
+    f64 a = tail ? K(0x1.4e4e715de99fap-15) : K(-0x1.28fad592cc52cp+15);
+    a = a * t + (tail ? K(0x1.7ad30eb5e464fp-10) : K(-0x1.53d3147362ee4p+17));
+    a = a * t + (tail ? K(0x1.3d80445504744p-6) : K(-0x1.52730aafe046cp+17));
+    a = a * t + (tail ? K(0x1.10539f00d60f9p-3) : K(-0x1.4d626bdb4709ap+15));
+    a = a * t + (tail ? K(0x1.0c8094ab7fb30p-1) : K(0x1.0f989f9af2520p+13));
+    a = a * t + (tail ? K(0x1.34105963b9ee3p+0) : K(0x1.42bc31841d8edp+12));
+    a = a * t + (tail ? K(0x1.799ddc2a12750p+0) : K(0x1.8f3d9f06a22ddp+9));
+    a = a * t + (tail ? K(0x1.796e3b7f918a1p-1) : K(0x1.9d37001ff092ap+5));
+    a = a * t + (tail ? K(0x1.67e7b59946c1dp-10) : K(0x1.35fd20fb5c1e7p+0));
+    f64 b = tail ? K(0x1.7ec0b828698edp-32) : K(0x1.46e579ed0c0d6p+14);
+    b = b * t + (tail ? K(0x1.93635a7eebe80p-14) : K(0x1.1e055dbc6143fp+17));
+    b = b * t + (tail ? K(0x1.af307b01131ebp-9) : K(0x1.f77f9b70cc897p+17));
+    b = b * t + (tail ? K(0x1.4e02829a68418p-5) : K(0x1.62dc957f69ce5p+17));
+    b = b * t + (tail ? K(0x1.07ee17ea0faeap-2) : K(0x1.e3daf8a064410p+15));
+    b = b * t + (tail ? K(0x1.dfa29cd2dacefp-1) : K(0x1.5b61a3c2496e8p+13));
+    b = b * t + (tail ? K(0x1.f7fbf09d5f79cp+0) : K(0x1.0b6d7f711a37fp+10));
+    b = b * t + (tail ? K(0x1.1963af82003a6p+1) : K(0x1.a0049a6a989efp+5));
+    b = b * t + K(1.0);
+    f64 y = a / b;
+    y = tail ? (s - K(0.25)) + y : q * K(2.25) + q * y;
+    f32 z = (f32)y;
+    return u >> 31 ? z : 0.0f - z;
 }
 #endif

@@ -1,1 +1,98 @@
 // SPDX-License-Identifier: Apache-2.0
+// Random numbers (contract T11): Philox 4x32-10 (J. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3",
+// SC11). Block b of stream s under a seed is the cipher of the counter (b, s) under the key `seed`: four words.
+// Draw i of 32 bits is word i mod 4 of block i div 4; draw i of 64 bits is the pair i mod 2 of block i div 2, the
+// lower word first.
+//
+// Every kernel here makes draws start .. start + size - 1. A group is 256 blocks, counted from block 0 of the stream
+// and not from `start`, so that draw i is made in the same way whatever was asked for with it.
+
+// word[4 l + c] = word c of block first + l, for 256 blocks.
+FN void random_words(LOCAL u32 *word, u64 seed, u64 stream, u64 first) {
+    PHASE(l, 256) {
+        u64 block = first + (u64)l;
+        u32 w0 = (u32)block, w1 = (u32)(block >> 32), w2 = (u32)stream, w3 = (u32)(stream >> 32);
+        u32 k0 = (u32)seed, k1 = (u32)(seed >> 32);
+        UNROLL
+        for (i32 round = 0; round < 10; round++) {
+            u64 a = (u64)0xd2511f53u * w0, b = (u64)0xcd9e8d57u * w2;
+            w0 = (u32)(b >> 32) ^ w1 ^ k0;
+            w1 = (u32)b;
+            w2 = (u32)(a >> 32) ^ w3 ^ k1;
+            w3 = (u32)a;
+            k0 += 0x9e3779b9u;
+            k1 += 0xbb67ae85u;
+        }
+        word[4 * l] = w0;
+        word[4 * l + 1] = w1;
+        word[4 * l + 2] = w2;
+        word[4 * l + 3] = w3;
+    } PHASE_END
+}
+
+// A group holds `draws` draws; those numbered low .. high - 1 within it are asked for.
+FN i32 random_low(i64 group, i64 start, i32 draws) { return group == 0 ? (i32)(start % draws) : 0; }
+FN i32 random_high(i64 group, i64 start, i64 size, i32 draws) {
+    i64 left = start % draws + size - group * draws;
+    return left < draws ? (i32)left : draws;
+}
+FN u64 random_first(i64 group, i64 start, i32 draws) { return ((u64)(start / draws) + (u64)group) * 256u; }
+FN i32 random_lanes(i32 left) { return left < 256 ? left : 256; }
+FN u64 random_pair(LOCAL const u32 *word, i32 i) { return (u64)word[2 * i] | (u64)word[2 * i + 1] << 32; }
+
+KERNEL void k_random_bits_u32(u64 seed, u64 stream, i64 start, i64 size, GLOBAL u32 *RESTRICT out GROUP_PARAM) {
+    SHARED u32 word[1024];
+    i32 low = random_low(GROUP(), start, 1024), high = random_high(GROUP(), start, size, 1024);
+    i64 to = GROUP() * 1024 - start % 1024;
+    random_words(word, seed, stream, random_first(GROUP(), start, 1024));
+    for (i32 from = low; from < high; from += 256) {
+        PHASE(l, random_lanes(high - from)) { out[to + from + l] = word[from + l]; } LANE_END
+    }
+}
+
+KERNEL void k_random_bits_u64(u64 seed, u64 stream, i64 start, i64 size, GLOBAL u64 *RESTRICT out GROUP_PARAM) {
+    SHARED u32 word[1024];
+    i32 low = random_low(GROUP(), start, 512), high = random_high(GROUP(), start, size, 512);
+    i64 to = GROUP() * 512 - start % 512;
+    random_words(word, seed, stream, random_first(GROUP(), start, 512));
+    for (i32 from = low; from < high; from += 256) {
+        PHASE(l, random_lanes(high - from)) { out[to + from + l] = random_pair(word, from + l); } LANE_END
+    }
+}
+
+// (u32 >> 8) 2^-24
+KERNEL void k_random_uniform_f32(u64 seed, u64 stream, i64 start, i64 size, GLOBAL f32 *RESTRICT out GROUP_PARAM) {
+    SHARED u32 word[1024];
+    i32 low = random_low(GROUP(), start, 1024), high = random_high(GROUP(), start, size, 1024);
+    i64 to = GROUP() * 1024 - start % 1024;
+    random_words(word, seed, stream, random_first(GROUP(), start, 1024));
+    for (i32 from = low; from < high; from += 256) {
+        PHASE(l, random_lanes(high - from)) { out[to + from + l] = (f32)(i32)(word[from + l] >> 8) * 0x1p-24f; } LANE_END
+    }
+}
+
+// (u64 >> 11) 2^-53
+KERNEL void k_random_uniform_f64(u64 seed, u64 stream, i64 start, i64 size, GLOBAL f64 *RESTRICT out GROUP_PARAM) {
+    SHARED u32 word[1024];
+    i32 low = random_low(GROUP(), start, 512), high = random_high(GROUP(), start, size, 512);
+    i64 to = GROUP() * 512 - start % 512;
+    random_words(word, seed, stream, random_first(GROUP(), start, 512));
+    for (i32 from = low; from < high; from += 256) {
+        PHASE(l, random_lanes(high - from)) {
+            out[to + from + l] = (f64)(i64)(random_pair(word, from + l) >> 11) * K(0x1p-53);
+        } LANE_END
+    }
+}
+
+// The integer part of u64 n / 2^64: the high half of the exact product.
+KERNEL void k_random_integers(u64 seed, u64 stream, i64 start, i64 size, i64 n, GLOBAL i64 *RESTRICT out GROUP_PARAM) {
+    SHARED u32 word[1024];
+    i32 low = random_low(GROUP(), start, 512), high = random_high(GROUP(), start, size, 512);
+    i64 to = GROUP() * 512 - start % 512;
+    random_words(word, seed, stream, random_first(GROUP(), start, 512));
+    for (i32 from = low; from < high; from += 256) {
+        PHASE(l, random_lanes(high - from)) {
+            out[to + from + l] = (i64)MULHI64(random_pair(word, from + l), (u64)n);
+        } LANE_END
+    }
+}

@@ -1,1 +1,64 @@
 // SPDX-License-Identifier: Apache-2.0
+// Rotary position embedding (J. Su et al., "RoFormer", 2021), pairs (i, i + d/2).
+#include "function.h"
+
+// One position a group: angle = RN32(position * frequency), its correctly rounded cosine and sine. The product is
+// exact in binary64 for positions below 2^29, so the angle is rounded once.
+KERNEL void NAME(k_rotary_table)(GLOBAL const T *RESTRICT frequency, GLOBAL T *RESTRICT cosines,
+                                 GLOBAL T *RESTRICT sines, i32 half GROUP_PARAM) {
+    GLOBAL T *c = cosines + GROUP() * half;
+    GLOBAL T *s = sines + GROUP() * half;
+    f64 position = (f64)GROUP();
+    for (i32 first = 0; first < half; first += 64) {
+        i32 count = half - first < 64 ? half - first : 64;
+        PHASE(l, count) {
+            T angle = (T)(position * (f64)frequency[first + l]);
+            c[first + l] = sbi_cos_f32(angle);
+            s[first + l] = sbi_sin_f32(angle);
+        } PHASE_END
+    }
+}
+
+// The turned pair: u = RN32(RN32(x c) - RN32(y s)), v = RN32(RN32(y c) + RN32(x s)).
+FN T NAME(rotary_left)(T x, T y, T c, T s) { return sbi_canon_f32(x * c - y * s); }
+FN T NAME(rotary_right)(T x, T y, T c, T s) { return sbi_canon_f32(y * c + x * s); }
+
+// x, y[b, t, h, 2 half], one (b, t) a group; its position is first + t; inverse turns back (s negated).
+KERNEL void NAME(k_rotary)(GLOBAL const T *RESTRICT x, GLOBAL const T *RESTRICT cosines,
+                           GLOBAL const T *RESTRICT sines, GLOBAL T *RESTRICT y, i64 t, i64 h, i32 half,
+                           i64 first, i32 inverse GROUP_PARAM) {
+    GLOBAL const T *c = cosines + (first + GROUP() % t) * half;
+    GLOBAL const T *s = sines + (first + GROUP() % t) * half;
+    for (i64 head = 0; head < h; head++) {
+        i64 at = (GROUP() * h + head) * 2 * half;
+        for (i32 from = 0; from < half; from += 64) {
+            i32 count = half - from < 64 ? half - from : 64;
+            PHASE(l, count) {
+                T left = x[at + from + l], right = x[at + half + from + l];
+                T turn = inverse ? -s[from + l] : s[from + l];
+                y[at + from + l] = NAME(rotary_left)(left, right, c[from + l], turn);
+                y[at + half + from + l] = NAME(rotary_right)(left, right, c[from + l], turn);
+            } PHASE_END
+        }
+    }
+}
+
+// The same in place (a pointer of its own, because x and y of k_rotary may not be the same memory).
+KERNEL void NAME(k_rotary_place)(GLOBAL const T *RESTRICT cosines, GLOBAL const T *RESTRICT sines,
+                                 GLOBAL T *RESTRICT y, i64 t, i64 h, i32 half, i64 first,
+                                 i32 inverse GROUP_PARAM) {
+    GLOBAL const T *c = cosines + (first + GROUP() % t) * half;
+    GLOBAL const T *s = sines + (first + GROUP() % t) * half;
+    for (i64 head = 0; head < h; head++) {
+        i64 at = (GROUP() * h + head) * 2 * half;
+        for (i32 from = 0; from < half; from += 64) {
+            i32 count = half - from < 64 ? half - from : 64;
+            PHASE(l, count) {
+                T left = y[at + from + l], right = y[at + half + from + l];
+                T turn = inverse ? -s[from + l] : s[from + l];
+                y[at + from + l] = NAME(rotary_left)(left, right, c[from + l], turn);
+                y[at + half + from + l] = NAME(rotary_right)(left, right, c[from + l], turn);
+            } PHASE_END
+        }
+    }
+}

@@ -38,7 +38,10 @@ typedef enum sbi_fixture {
 extern const char *const sbi_fixture_names[SBI_FIX_COUNT];
 
 typedef enum sbi_split { SBI_WHOLE, SBI_HALVES, SBI_ROWS } sbi_split;
-typedef struct sbi_part { int64_t first, count; } sbi_part;
+typedef struct sbi_part {
+    int64_t first, count; // count is -1 in the one part of an empty batch (sbi_lane_part knows): 0 would end the loop
+    int64_t rows;         // of the whole batch
+} sbi_part;
 
 typedef struct sbi_lane_run {
     sb_context *ctx;
@@ -46,14 +49,15 @@ typedef struct sbi_lane_run {
     uint64_t seed;      // 0: the fixtures of the golden file
     sbi_fixture fixture;
     sbi_split split;
-    int64_t nudge;      // selftest: index of the float32 input (counted over the run) that gets one ulp added; -1: none
+    int64_t nudge;      // selftest: index of the input value (counted over the run) that is changed; -1: none
     sb_status status;
     // private
-    int64_t draws, inputs_seen;
+    int64_t inputs_seen;   // values that a nudge may change
+    char nudged[64];       // "x[17]": what the nudge changed, "" if nothing
     void (*report)(void *user, const char *cell, const uint8_t digest[32], const sb_array *array);
     void *user;
-    sb_array *arrays[256];
-    int count;
+    sb_array **arrays;
+    int64_t count, capacity;
 } sbi_lane_run;
 
 typedef struct sbi_lane {
@@ -63,7 +67,7 @@ typedef struct sbi_lane {
     bool quick;            // in verify --quick
     bool training;         // only with --training or --all
     bool rows;             // whole, halves and row by row must agree
-    bool counts_inputs;    // selftest may nudge it (false: no float input)
+    bool counts_inputs;    // selftest adds one ulp to a float input (false: there is none; it changes an index or a word)
     sb_status (*run)(sbi_lane_run *run, sb_error *err);
 } sbi_lane;
 
@@ -75,10 +79,12 @@ extern const sbi_lane *const sbi_lane_files[]; // NULL last
 
 // standard, except: odd under SBI_FIX_ODD, 0 under SBI_FIX_EMPTY, 1 under SBI_FIX_ONE.
 int64_t sbi_lane_size(const sbi_lane_run *run, int64_t standard, int64_t odd);
-// A new float32 array of fixture values, drawn by (seed, lane, fixture, name) with integers alone. shape[ndim].
+// A new float32 (or float64) array of fixture values, drawn by (seed, lane, fixture, name) with integers alone. shape[ndim].
 sb_array *sbi_lane_input(sbi_lane_run *run, const char *name, sb_dtype dtype, int ndim, const int64_t *shape);
 // int32 or int64 values in [0, bound).
 sb_array *sbi_lane_indices(sbi_lane_run *run, const char *name, sb_dtype dtype, int ndim, const int64_t *shape, int64_t bound);
+// A word in place of a number that the caller would choose (the seed or stream of a random lane).
+uint64_t sbi_lane_word(sbi_lane_run *run, const char *name);
 // A new output array, filled with a poison (0xa5 bytes).
 sb_array *sbi_lane_result(sbi_lane_run *run, sb_dtype dtype, int ndim, const int64_t *shape);
 sbi_part sbi_lane_first(const sbi_lane_run *run, int64_t rows);
@@ -88,4 +94,9 @@ void sbi_lane_do(sbi_lane_run *run, sb_status status);
 // Reports an output: SHA-256 of its dtype, shape and little-endian bytes. Returns run->status.
 sb_status sbi_lane_cell(sbi_lane_run *run, const char *name, const sb_array *a, sb_error *err);
 sb_status sbi_lane_cell_real(sbi_lane_run *run, const char *name, double value, sb_error *err);
+
+// Runs a lane: fills what is private, calls lane->run, frees its arrays. run: ctx, lane, seed, fixture, split, nudge,
+// report and user are the caller's. Returns the status of the run.
+sb_status sbi_lane_carry_out(sbi_lane_run *run, sb_error *err);
+const sbi_lane *sbi_lane_find(const char *name, size_t length); // NULL if there is none
 #endif
