@@ -140,7 +140,6 @@ static void test_refusals(sb_context *ctx) {
     refused(sb_random_uniform(ctx, 1, 1, INT64_MAX, f, &err), SB_ERR_SIZE, &err, "start");
     refused(sb_random_bits(ctx, 1, 1, 0, f, &err), SB_ERR_DTYPE, &err, "out");
     refused(sb_random_uniform(ctx, 1, 1, 0, u, &err), SB_ERR_DTYPE, &err, "out");
-    refused(sb_random_normal(ctx, 1, 1, 0, u, &err), SB_ERR_DTYPE, &err, "out");
     refused(sb_random_integers(ctx, 1, 1, 0, 0, i, &err), SB_ERR_ARGUMENT, &err, "n");
     refused(sb_random_integers(ctx, 1, 1, 0, INT64_MIN, i, &err), SB_ERR_ARGUMENT, &err, "n");
     refused(sb_random_integers(ctx, 1, 1, 0, 3, u, &err), SB_ERR_DTYPE, &err, "out");
