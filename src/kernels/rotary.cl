@@ -5,12 +5,12 @@
 // One position a group: angle = RN32(position * frequency), its correctly rounded cosine and sine. The product is
 // exact in binary64 for positions below 2^29, so the angle is rounded once.
 KERNEL void NAME(k_rotary_table)(GLOBAL const T *RESTRICT frequency, GLOBAL T *RESTRICT cosines,
-                                 GLOBAL T *RESTRICT sines, i32 half GROUP_PARAM) {
-    GLOBAL T *c = cosines + GROUP() * half;
-    GLOBAL T *s = sines + GROUP() * half;
+                                 GLOBAL T *RESTRICT sines, i32 pairs GROUP_PARAM) {
+    GLOBAL T *c = cosines + GROUP() * pairs;
+    GLOBAL T *s = sines + GROUP() * pairs;
     f64 position = (f64)GROUP();
-    for (i32 first = 0; first < half; first += 64) {
-        i32 count = half - first < 64 ? half - first : 64;
+    for (i32 first = 0; first < pairs; first += 64) {
+        i32 count = pairs - first < 64 ? pairs - first : 64;
         PHASE(l, count) {
             T angle = (T)(position * (f64)frequency[first + l]);
             c[first + l] = sbi_cos_f32(angle);
@@ -23,21 +23,21 @@ KERNEL void NAME(k_rotary_table)(GLOBAL const T *RESTRICT frequency, GLOBAL T *R
 FN T NAME(rotary_left)(T x, T y, T c, T s) { return sbi_canon_f32(x * c - y * s); }
 FN T NAME(rotary_right)(T x, T y, T c, T s) { return sbi_canon_f32(y * c + x * s); }
 
-// x, y[b, t, h, 2 half], one (b, t) a group; its position is first + t; inverse turns back (s negated).
+// x, y[b, t, h, 2 pairs], one (b, t) a group; its position is first + t; inverse turns back (s negated).
 KERNEL void NAME(k_rotary)(GLOBAL const T *RESTRICT x, GLOBAL const T *RESTRICT cosines,
-                           GLOBAL const T *RESTRICT sines, GLOBAL T *RESTRICT y, i64 t, i64 h, i32 half,
+                           GLOBAL const T *RESTRICT sines, GLOBAL T *RESTRICT y, i64 t, i64 h, i32 pairs,
                            i64 first, i32 inverse GROUP_PARAM) {
-    GLOBAL const T *c = cosines + (first + GROUP() % t) * half;
-    GLOBAL const T *s = sines + (first + GROUP() % t) * half;
+    GLOBAL const T *c = cosines + (first + GROUP() % t) * pairs;
+    GLOBAL const T *s = sines + (first + GROUP() % t) * pairs;
     for (i64 head = 0; head < h; head++) {
-        i64 at = (GROUP() * h + head) * 2 * half;
-        for (i32 from = 0; from < half; from += 64) {
-            i32 count = half - from < 64 ? half - from : 64;
+        i64 at = (GROUP() * h + head) * 2 * pairs;
+        for (i32 from = 0; from < pairs; from += 64) {
+            i32 count = pairs - from < 64 ? pairs - from : 64;
             PHASE(l, count) {
-                T left = x[at + from + l], right = x[at + half + from + l];
+                T left = x[at + from + l], right = x[at + pairs + from + l];
                 T turn = inverse ? -s[from + l] : s[from + l];
                 y[at + from + l] = NAME(rotary_left)(left, right, c[from + l], turn);
-                y[at + half + from + l] = NAME(rotary_right)(left, right, c[from + l], turn);
+                y[at + pairs + from + l] = NAME(rotary_right)(left, right, c[from + l], turn);
             } PHASE_END
         }
     }
@@ -45,19 +45,19 @@ KERNEL void NAME(k_rotary)(GLOBAL const T *RESTRICT x, GLOBAL const T *RESTRICT 
 
 // The same in place (a pointer of its own, because x and y of k_rotary may not be the same memory).
 KERNEL void NAME(k_rotary_place)(GLOBAL const T *RESTRICT cosines, GLOBAL const T *RESTRICT sines,
-                                 GLOBAL T *RESTRICT y, i64 t, i64 h, i32 half, i64 first,
+                                 GLOBAL T *RESTRICT y, i64 t, i64 h, i32 pairs, i64 first,
                                  i32 inverse GROUP_PARAM) {
-    GLOBAL const T *c = cosines + (first + GROUP() % t) * half;
-    GLOBAL const T *s = sines + (first + GROUP() % t) * half;
+    GLOBAL const T *c = cosines + (first + GROUP() % t) * pairs;
+    GLOBAL const T *s = sines + (first + GROUP() % t) * pairs;
     for (i64 head = 0; head < h; head++) {
-        i64 at = (GROUP() * h + head) * 2 * half;
-        for (i32 from = 0; from < half; from += 64) {
-            i32 count = half - from < 64 ? half - from : 64;
+        i64 at = (GROUP() * h + head) * 2 * pairs;
+        for (i32 from = 0; from < pairs; from += 64) {
+            i32 count = pairs - from < 64 ? pairs - from : 64;
             PHASE(l, count) {
-                T left = y[at + from + l], right = y[at + half + from + l];
+                T left = y[at + from + l], right = y[at + pairs + from + l];
                 T turn = inverse ? -s[from + l] : s[from + l];
                 y[at + from + l] = NAME(rotary_left)(left, right, c[from + l], turn);
-                y[at + half + from + l] = NAME(rotary_right)(left, right, c[from + l], turn);
+                y[at + pairs + from + l] = NAME(rotary_right)(left, right, c[from + l], turn);
             } PHASE_END
         }
     }
