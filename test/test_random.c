@@ -3,6 +3,8 @@
 // from the paper, draws that do not depend on where a call begins or on level and threads, and bad input.
 #include "contexts.h"
 
+#include <mpfr.h>
+
 // Philox 4x32-10 from the paper: the round as a function of the counter, the key bumped between rounds.
 static void philox_by_text(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]) {
     uint32_t x[4], k[2] = {key[0], key[1]};
@@ -69,6 +71,40 @@ static void test_known_answers(sb_context *ctx) {
         CHECK(status == SB_OK && array_is(a, rows[k].answer), "known answer %d", k);
         sb_array_free(a);
     }
+}
+
+// Whether the normal distribution function of the number halfway between two floats is below p = (u + 1/2) / 2^32.
+static bool below(float a, float b, uint32_t u) {
+    mpfr_t x, p;
+    mpfr_init2(x, 200);
+    mpfr_init2(p, 200);
+    mpfr_set_d(x, ((double)a + (double)b) / -2.0, MPFR_RNDN); // exact
+    mpfr_sqrt_ui(p, 2, MPFR_RNDN);
+    mpfr_div(x, x, p, MPFR_RNDN);
+    mpfr_erfc(x, x, MPFR_RNDN); // 2 Phi(z) = erfc(-z / sqrt 2)
+    mpfr_set_d(p, ((double)u + 0.5) * 0x1p-31, MPFR_RNDN);
+    bool less = mpfr_cmp(x, p) < 0;
+    mpfr_clear(x);
+    mpfr_clear(p);
+    return less;
+}
+
+// The float nearest to the inverse: p lies between the distribution function at its two midpoints.
+static void check_normal(sb_context *ctx, const char *level, int64_t start, int64_t n, bool prove) {
+    static float first[4096];
+    sb_array *a = array_of(ctx, SB_F32, 1, &n, NULL);
+    float *z = malloc((size_t)(n + 1) * sizeof *z);
+    CHECK(sb_random_normal(ctx, 5, 6, start, a, NULL) == SB_OK, "normal");
+    sb_array_read(a, z, (size_t)n * sizeof *z, NULL);
+    for (int64_t k = 0; k < n && prove; k++) {
+        uint32_t u = draw_32(5, 6, (uint64_t)(start + k)), bits = bits_of_float(z[k]);
+        float less = float_of(bits & 0x80000000u ? bits + 1 : bits - 1), more = float_of(bits & 0x80000000u ? bits - 1 : bits + 1);
+        CHECK(below(less, z[k], u) && !below(z[k], more, u), "normal of %08x is %a", u, (double)z[k]);
+        first[k] = z[k];
+    }
+    CHECK(memcmp(first, z, (size_t)n * sizeof *z) == 0, "%s: normal draws from %lld", level, (long long)start);
+    sb_array_free(a);
+    free(z);
 }
 
 static const int64_t starts[] = {0, 1, 3, 5, 511, 1023, 1024, 1025, 0x3fffffffe, 0x400000001, (int64_t)1 << 62};
@@ -140,6 +176,7 @@ static void test_refusals(sb_context *ctx) {
     refused(sb_random_uniform(ctx, 1, 1, INT64_MAX, f, &err), SB_ERR_SIZE, &err, "start");
     refused(sb_random_bits(ctx, 1, 1, 0, f, &err), SB_ERR_DTYPE, &err, "out");
     refused(sb_random_uniform(ctx, 1, 1, 0, u, &err), SB_ERR_DTYPE, &err, "out");
+    refused(sb_random_normal(ctx, 1, 1, 0, u, &err), SB_ERR_DTYPE, &err, "out");
     refused(sb_random_integers(ctx, 1, 1, 0, 0, i, &err), SB_ERR_ARGUMENT, &err, "n");
     refused(sb_random_integers(ctx, 1, 1, 0, INT64_MIN, i, &err), SB_ERR_ARGUMENT, &err, "n");
     refused(sb_random_integers(ctx, 1, 1, 0, 3, u, &err), SB_ERR_DTYPE, &err, "out");
@@ -182,6 +219,8 @@ int main(void) {
     sb_context *ctx = NULL;
     CHECK(sb_context_new(NULL, &ctx, NULL) == SB_OK, "no context");
     check_permutation(ctx, "default", 300000);
+    check_normal(ctx, "default", 1001, 4000, true);
+    EACH_CONTEXT(c) { check_normal(c.ctx, c.level, 1001, 4000 - c.threads, false); }
     test_refusals(ctx);
     sb_context_free(ctx);
     test_large();

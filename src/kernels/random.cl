@@ -6,6 +6,7 @@
 //
 // Every kernel here makes draws start .. start + size - 1. A group is 256 blocks, counted from block 0 of the stream
 // and not from `start`, so that draw i is made in the same way whatever was asked for with it.
+#include "function.h"
 
 // word[4 l + c] = word c of block first + l, for 256 blocks.
 FN void random_words(LOCAL u32 *word, u64 seed, u64 stream, u64 first) {
@@ -68,6 +69,17 @@ KERNEL void k_random_uniform_f32(u64 seed, u64 stream, i64 start, i64 size, GLOB
     random_words(word, seed, stream, random_first(GROUP(), start, 1024));
     for (i32 from = low; from < high; from += 256) {
         PHASE(l, random_lanes(high - from)) { out[to + from + l] = (f32)(i32)(word[from + l] >> 8) * 0x1p-24f; } LANE_END
+    }
+}
+
+// The z whose normal distribution function is (u32 + 1/2) / 2^32, correctly rounded.
+KERNEL void k_random_normal_f32(u64 seed, u64 stream, i64 start, i64 size, GLOBAL f32 *RESTRICT out GROUP_PARAM) {
+    SHARED u32 word[1024];
+    i32 low = random_low(GROUP(), start, 1024), high = random_high(GROUP(), start, size, 1024);
+    i64 to = GROUP() * 1024 - start % 1024;
+    random_words(word, seed, stream, random_first(GROUP(), start, 1024));
+    for (i32 from = low; from < high; from += 256) {
+        PHASE(l, random_lanes(high - from)) { out[to + from + l] = sbi_normal_f32(word[from + l]); } LANE_END
     }
 }
 
