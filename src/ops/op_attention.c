@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attention, forward and backward (contract T6).
+#include "ops.h"
+
+#include <string.h>
+
+enum { DEEPEST = 256 }; // channels of a head, as in attention.cl
+
+static sb_status attention_kernels(sb_context *ctx, const sbi_op *op, sb_error *err) {
+    const int64_t *n = op->n;
+    int64_t b = n[0], t = n[1], h = n[2], d = n[3], s = n[4], g = n[5], causal = n[6], first = n[7], keys = n[8];
+    if (b * t * h == 0) {
+        return SB_OK;
+    }
+    const sbi_arg args[] = {
+        SBI_IN(op->in[0]),   SBI_IN(op->in[1]),   SBI_IN(op->in[2]), SBI_OUT(op->out[0]), SBI_OUT(op->out[1]),
+        SBI_OUT(op->out[2]), SBI_INT(t),          SBI_INT(h),        SBI_INT(d),          SBI_INT(s),
+        SBI_INT(g),          SBI_INT(causal),     SBI_INT(first),    SBI_INT(keys),       SBI_REAL(op->r[0])};
+    return sbi_launch(ctx, SBI_ID_k_attention_f32, b * h * ((t + 31) / 32), args, err);
+}
+
+static sb_status attention_backward_kernels(sb_context *ctx, const sbi_op *op, sb_error *err) {
+    const sb_array *q = op->in[0], *k = op->in[1], *v = op->in[2], *y = op->in[3], *maximum = op->in[4];
+    const sb_array *total = op->in[5], *dy = op->in[6];
+    const int64_t *n = op->n;
+    int64_t b = n[0], t = n[1], h = n[2], d = n[3], s = n[4], g = n[5], causal = n[6], first = n[7], keys = n[8];
+    sb_array *share = NULL, *delta = NULL;
+    sb_status status = sbi_scratch(ctx, SB_F32, b * t * h, &share, err);
+    if (status == SB_OK) {
+        status = sbi_scratch(ctx, SB_F32, b * t * h, &delta, err);
+    }
+    if (status == SB_OK && b * t * h > 0) {
+        const sbi_arg rows[] = {SBI_IN(y), SBI_IN(dy), SBI_IN(total), SBI_OUT(share), SBI_OUT(delta), SBI_INT(d)};
+        status = sbi_launch(ctx, SBI_ID_k_attention_rows_f32, b * t * h, rows, err);
+        const sbi_arg args[] = {SBI_IN(q),     SBI_IN(k),           SBI_IN(v),  SBI_IN(dy),      SBI_IN(maximum), SBI_IN(share),
+                                SBI_IN(delta), SBI_OUT(op->out[0]), SBI_INT(t), SBI_INT(h),      SBI_INT(d),      SBI_INT(s),
+                                SBI_INT(g),    SBI_INT(causal),     SBI_INT(first), SBI_INT(keys), SBI_REAL(op->r[0])};
+        if (status == SB_OK) {
+            status = sbi_launch(ctx, SBI_ID_k_attention_dq_f32, b * h * ((t + 31) / 32), args, err);
+        }
+    }
+    if (status == SB_OK && b * s * g > 0) {
+        const sbi_arg args[] = {SBI_IN(q),     SBI_IN(k),           SBI_IN(v),           SBI_IN(dy),  SBI_IN(maximum), SBI_IN(share),
+                                SBI_IN(delta), SBI_OUT(op->out[1]), SBI_OUT(op->out[2]), SBI_INT(t),  SBI_INT(h),      SBI_INT(d),
+                                SBI_INT(s),    SBI_INT(g),          SBI_INT(causal),     SBI_INT(first), SBI_INT(keys), SBI_REAL(op->r[0])};
+        status = sbi_launch(ctx, SBI_ID_k_attention_dkv_f32, b * g * ((s + 31) / 32), args, err);
+    }
+    sb_array_free(share);
+    sb_array_free(delta);
+    return status;
+}
+
+// One operand: dtype and shape[ndim].
+static sb_status expect(const sb_array *x, const char *name, sb_dtype dtype, int ndim, const int64_t *shape, sb_error *err) {
+    if (x->dtype != dtype) {
+        return sbi_fail(err, SB_ERR_DTYPE, name, "%s is %s; it must be %s", name, sb_dtype_name(x->dtype), sb_dtype_name(dtype));
+    }
+    bool same = x->ndim == ndim;
+    for (int i = 0; same && i < ndim; i++) {
+        same = x->shape[i] == shape[i];
+    }
+    return same ? SB_OK
+                : sbi_fail(err, SB_ERR_SHAPE, name, "%s must have %d dimensions: %lld %lld %lld%s%.0lld", name, ndim,
+                           (long long)shape[0], (long long)shape[1], (long long)shape[2], ndim == 4 ? " " : "",
+                           ndim == 4 ? (long long)shape[3] : 0LL);
+}
+
+// Fills op->n and op->r from the options and the shapes of q and k, which it checks.
+static sb_status describe(const sb_attention_options *options, const sb_array *q, const sb_array *k, sbi_op *op, sb_error *err) {
+    sb_attention_options o = {0};
+    if (options) {
+        memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
+    }
+    if (q->ndim != 4 || k->ndim != 4) {
+        const char *name = q->ndim != 4 ? "q" : "k";
+        return sbi_fail(err, SB_ERR_SHAPE, name, "%s must have 4 dimensions: q[b, t, h, d], k[b, s, g, d]", name);
+    }
+    int64_t b = q->shape[0], h = q->shape[2], d = q->shape[3], s = k->shape[1], g = k->shape[2];
+    if (k->shape[0] != b || k->shape[3] != d) {
+        return sbi_fail(err, SB_ERR_SHAPE, "k", "k[%lld, s, g, %lld] does not fit q[%lld, t, h, %lld]", (long long)k->shape[0],
+                        (long long)k->shape[3], (long long)b, (long long)d);
+    }
+    if (g == 0 || h % g != 0) {
+        return sbi_fail(err, SB_ERR_SHAPE, "k", "%lld heads cannot share %lld groups evenly", (long long)h, (long long)g);
+    }
+    if (d == 0) {
+        return sbi_fail(err, SB_ERR_SHAPE, "q", "a head needs at least one channel");
+    }
+    if (d > DEEPEST) {
+        return sbi_fail(err, SB_ERR_UNSUPPORTED, "q", "a head has %lld channels; at most %d are supported", (long long)d, DEEPEST);
+    }
+    if (o.first < 0 || o.first > INT64_MAX / 2) {
+        return sbi_fail(err, SB_ERR_ARGUMENT, "first", "first is %lld; a position is between 0 and 2^62", (long long)o.first);
+    }
+    if (o.keys < 0 || o.keys > s) {
+        return sbi_fail(err, SB_ERR_ARGUMENT, "keys", "keys is %lld; k has %lld rows", (long long)o.keys, (long long)s);
+    }
+    if (!(o.scale - o.scale == 0.0f)) {
+        return sbi_fail(err, SB_ERR_NONFINITE, "scale", "scale must be finite");
+    }
+    op->n[0] = b;
+    op->n[1] = q->shape[1];
+    op->n[2] = h;
+    op->n[3] = d;
+    op->n[4] = s;
+    op->n[5] = g;
+    op->n[6] = o.causal != 0;
+    op->n[7] = o.first;
+    op->n[8] = o.keys ? o.keys : s;
+    float natural = (float)(1.0 / __builtin_sqrt((double)d));
+    op->r[0] = (double)(o.scale != 0.0f ? o.scale : natural);
+    return SB_OK;
+}
+
+sb_status sbi_attention(sb_context *ctx, const sb_attention_options *options, const sb_array *q, const sb_array *k,
+                        const sb_array *v, sb_array *y, sb_array *maximum, sb_array *total, sb_error *err) {
+    sbi_op op = {.id = SBI_OP_ATTENTION, .kernels = attention_kernels};
+    sb_status status = describe(options, q, k, &op, err);
+    const struct { const sb_array *array; const char *name; sb_dtype dtype; int ndim; const int64_t *shape; } all[] = {
+        {q, "q", SB_F32, 4, q->shape}, {k, "k", SB_F32, 4, k->shape},
+        {v, "v", SB_F32, 4, k->shape}, {y, "y", SB_F32, 4, q->shape},
+        {maximum, "maximum", SB_F32, 3, q->shape}, {total, "total", SB_F64, 3, q->shape}};
+    for (size_t i = 0; status == SB_OK && i < sizeof all / sizeof *all; i++) {
+        if (all[i].array) {
+            status = expect(all[i].array, all[i].name, all[i].dtype, all[i].ndim, all[i].shape, err);
+        }
+    }
+    if (status != SB_OK) {
+        return status;
+    }
+    op.in[0] = q;
+    op.in[1] = k;
+    op.in[2] = v;
+    op.out[0] = y;
+    op.out[1] = maximum;
+    op.out[2] = total;
+    return sbi_run(ctx, &op, err);
+}
+
+sb_status sbi_attention_backward(sb_context *ctx, const sb_attention_options *options, const sb_array *q,
+                                 const sb_array *k, const sb_array *v, const sb_array *y, const sb_array *maximum,
+                                 const sb_array *total, const sb_array *dy, sb_array *dq, sb_array *dk, sb_array *dv,
+                                 sb_error *err) {
+    sbi_op op = {.id = SBI_OP_ATTENTION_BACKWARD, .kernels = attention_backward_kernels};
+    sb_status status = describe(options, q, k, &op, err);
+    const struct { const sb_array *array; const char *name; sb_dtype dtype; int ndim; const int64_t *shape; } all[] = {
+        {q, "q", SB_F32, 4, q->shape},   {k, "k", SB_F32, 4, k->shape},   {v, "v", SB_F32, 4, k->shape},
+        {y, "y", SB_F32, 4, q->shape},   {maximum, "maximum", SB_F32, 3, q->shape}, {total, "total", SB_F64, 3, q->shape},
+        {dy, "dy", SB_F32, 4, q->shape}, {dq, "dq", SB_F32, 4, q->shape}, {dk, "dk", SB_F32, 4, k->shape},
+        {dv, "dv", SB_F32, 4, k->shape}};
+    for (size_t i = 0; status == SB_OK && i < sizeof all / sizeof *all; i++) {
+        status = expect(all[i].array, all[i].name, all[i].dtype, all[i].ndim, all[i].shape, err);
+    }
+    if (status != SB_OK) {
+        return status;
+    }
+    for (int i = 0; i < 7; i++) {
+        op.in[i] = all[i].array;
+    }
+    op.out[0] = dq;
+    op.out[1] = dk;
+    op.out[2] = dv;
+    return sbi_run(ctx, &op, err);
+}
