@@ -53,3 +53,8 @@ FN f32 sbi_abs_f32(f32 x) { return x == x ? FLOAT32(BITS32(x) & 0x7fffffffu) : S
 #define UNARY k_abs_f32
 #define VALUE(x) sbi_abs_f32(x)
 #include "unary.h"
+
+#define UNARY k_inverse_normal_f32
+#define VALUE(x) sbi_normal_f32(x)
+#define FROM u32
+#include "unary.h"

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // A template by include: the kernel UNARY, y[i] = VALUE(x[i]) over groups of 4096 elements. y may be x (hence no
-// RESTRICT). VALUE is free of branches; where some arguments need another way, FAR(v) says which and FAR_VALUE how.
+// RESTRICT). VALUE is free of branches; where some arguments need another way, FAR(v) says which and FAR_VALUE
+// how. FROM is the type of x, f32 unless defined.
 // (No include guard: included once for each function.)
-KERNEL void UNARY(GLOBAL const f32 *x, GLOBAL f32 *y, i64 size GROUP_PARAM) {
+#ifndef FROM
+#define FROM f32
+#endif
+KERNEL void UNARY(GLOBAL const FROM *x, GLOBAL f32 *y, i64 size GROUP_PARAM) {
     i64 first = GROUP() * 4096;
     i32 count = size - first < 4096 ? (i32)(size - first) : 4096;
-    GLOBAL const f32 *from = x + first;
+    GLOBAL const FROM *from = x + first;
     GLOBAL f32 *to = y + first;
 #ifdef FAR
     LANE_VAR(f32, v, 32);
@@ -29,3 +33,4 @@ KERNEL void UNARY(GLOBAL const f32 *x, GLOBAL f32 *y, i64 size GROUP_PARAM) {
 #undef VALUE
 #undef FAR
 #undef FAR_VALUE
+#undef FROM

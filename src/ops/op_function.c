@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions of one value, element by element (contract T4; sqrt, neg and abs T1).
+#include "check.h"
 #include "ops.h"
-
-#include <string.h>
 
 static sb_status unary_kernels(sb_context *ctx, const sbi_op *op, sb_error *err) {
     static const sbi_kernel_id kernels[] = {
@@ -11,7 +10,7 @@ static sb_status unary_kernels(sb_context *ctx, const sbi_op *op, sb_error *err)
         [SB_RSQRT] = SBI_ID_k_rsqrt_f32,     [SB_SIGMOID] = SBI_ID_k_sigmoid_f32,
         [SB_SILU] = SBI_ID_k_silu_f32,       [SB_SILU_GRAD] = SBI_ID_k_silu_grad_f32,
         [SB_SQRT] = SBI_ID_k_sqrt_f32,       [SB_NEG] = SBI_ID_k_neg_f32,
-        [SB_ABS] = SBI_ID_k_abs_f32,
+        [SB_ABS] = SBI_ID_k_abs_f32,         [SB_INVERSE_NORMAL] = SBI_ID_k_inverse_normal_f32,
     };
     int64_t size = op->n[1];
     if (size == 0) {
@@ -22,18 +21,22 @@ static sb_status unary_kernels(sb_context *ctx, const sbi_op *op, sb_error *err)
 }
 
 sb_status sbi_unary(sb_context *ctx, sb_unary_kind kind, const sb_array *x, sb_array *out, sb_error *err) {
-    if (kind < SB_EXP || kind > SB_ABS) {
+    if (kind < SB_EXP || kind > SB_INVERSE_NORMAL) {
         return sbi_fail(err, SB_ERR_ARGUMENT, "kind", "%d is no kind of unary function (%d to %d)", (int)kind,
-                        (int)SB_EXP, (int)SB_ABS);
+                        (int)SB_EXP, (int)SB_INVERSE_NORMAL);
     }
-    if (x->dtype != SB_F32) {
-        return sbi_fail(err, SB_ERR_DTYPE, "x", "x is %s; functions take float32", sb_dtype_name(x->dtype));
+    sb_status status = sbi_check_dtype(x, "x", kind == SB_INVERSE_NORMAL ? SB_U32 : SB_F32, err);
+    if (status == SB_OK) {
+        status = sbi_check_dtype(out, "out", SB_F32, err);
     }
-    if (out->dtype != SB_F32) {
-        return sbi_fail(err, SB_ERR_DTYPE, "out", "out is %s; functions write float32", sb_dtype_name(out->dtype));
+    if (status == SB_OK) {
+        status = sbi_check_like(out, "out", x, "x", err);
     }
-    if (out->ndim != x->ndim || memcmp(out->shape, x->shape, (size_t)x->ndim * sizeof x->shape[0]) != 0) {
-        return sbi_fail(err, SB_ERR_SHAPE, "out", "out must have the shape of x");
+    if (status == SB_OK && kind == SB_INVERSE_NORMAL && sbi_arrays_overlap(x, out)) {
+        status = sbi_fail(err, SB_ERR_OVERLAP, "out", "out may not be x: words go in, floats come out");
+    }
+    if (status != SB_OK) {
+        return status;
     }
     sbi_op op = {.id = SBI_OP_UNARY, .kernels = unary_kernels};
     op.in[0] = x;

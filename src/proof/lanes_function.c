@@ -56,10 +56,42 @@ FUNCTION(sqrt, SB_SQRT)
 FUNCTION(neg, SB_NEG)
 FUNCTION(abs, SB_ABS)
 
+// Words of Philox, and the corners of the distribution: both ends, the middle, the seam of the two formulas.
+static sb_status run_inverse_normal(sbi_lane_run *run, sb_error *err) {
+    static const uint32_t corners[] = {0, 1, 2, 3, 0x13333332, 0x13333333, 0x13333334, 0x7ffffffe, 0x7fffffff,
+                                       0x80000000, 0x80000001, 0xecccccca, 0xeccccccb, 0xeccccccc, 0xecccccce, 0xfffffffd,
+                                       0xfffffffe, 0xffffffff};
+    enum { CORNERS = sizeof corners / sizeof corners[0] };
+    int64_t n = sbi_lane_size(run, 24, 5), d = sbi_lane_size(run, 400, 67);
+    sb_array *x = sbi_lane_result(run, SB_U32, 2, (const int64_t[]){n, d});
+    sb_array *y = sbi_lane_result(run, SB_F32, 2, (const int64_t[]){n, d});
+    if (run->status == SB_OK) {
+        sbi_lane_do(run, sb_random_bits(run->ctx, run->seed, 11, 0, x, err));
+    }
+    for (sbi_part p = sbi_lane_first(run, n); p.count; p = sbi_lane_next(run, p)) {
+        sb_array *from = sbi_lane_part(run, x, p), *to = sbi_lane_part(run, y, p);
+        if (run->status == SB_OK) {
+            sbi_lane_do(run, sb_unary(run->ctx, SB_INVERSE_NORMAL, from, to, err));
+        }
+    }
+    sbi_lane_cell(run, "y", y, err);
+    sb_array *c = sbi_lane_result(run, SB_U32, 1, (const int64_t[]){CORNERS});
+    sb_array *z = sbi_lane_result(run, SB_F32, 1, (const int64_t[]){CORNERS});
+    if (run->status == SB_OK) {
+        sbi_lane_do(run, sb_array_write(c, corners, sizeof corners, err));
+    }
+    if (run->status == SB_OK) {
+        sbi_lane_do(run, sb_unary(run->ctx, SB_INVERSE_NORMAL, c, z, err));
+    }
+    return sbi_lane_cell(run, "corners", z, err);
+}
+
 #define LANE(name, quick) {#name, "function", SBI_FIX_ALL, quick, false, true, true, run_##name}
 const sbi_lane sbi_lanes_function[] = {
     LANE(exp, true),      LANE(log, false),  LANE(sin, true),        LANE(cos, false),
     LANE(rsqrt, false),   LANE(sigmoid, false), LANE(silu, false),   LANE(silu_grad, false),
     LANE(sqrt, false),    LANE(neg, false),  LANE(abs, false),
+    {"inverse_normal", "function", SBI_FIX(SBI_FIX_PLAIN) | SBI_FIX(SBI_FIX_ODD) | SBI_FIX(SBI_FIX_EMPTY) | SBI_FIX(SBI_FIX_ONE),
+     false, false, true, false, run_inverse_normal},
     {0},
 };
