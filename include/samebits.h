@@ -228,6 +228,62 @@ SB_API void sb_sha256(const void *data, size_t bytes, uint8_t out[32]);
 SB_API sb_status sb_digest_arrays(sb_context *ctx, int64_t count, const char *const *names, const sb_array *const *arrays,
                                   uint8_t out[32], sb_error *err); // sorted by name here; names differ
 
+// ---------------------------------------------------------------- proof: verify, compare, selftest, doctor
+
+// What each of the four gives: lines for people, one JSON document for machines, a verdict. Freed by the caller.
+typedef struct sb_report sb_report;
+SB_API const char *sb_report_text(const sb_report *report); // lines, each ended by a newline
+SB_API const char *sb_report_json(const sb_report *report); // verify: the evidence document (docs/evidence.md)
+SB_API int sb_report_verdict(const sb_report *report);      // see each; 0 is the good one
+SB_API sb_status sb_report_write(const sb_report *report, const char *path, sb_error *err); // the JSON, at once or not at all
+SB_API void sb_report_free(sb_report *report); // NULL is fine
+
+// Runs lanes (one operation or model each) over hostile fixtures, whole, in halves and row by row, and compares the
+// SHA-256 of every output, a cell, with golden values. A cell is
+//   IDENTICAL  equal to its reference, and equal in every split
+//   DIVERGENT  different from its reference, or between two splits
+//   REFUSED    not computed: the device or the operation refused by a named error
+//   ABSENT     computed without a reference, or referenced and not computed
+//   COMPUTED   with a seed of one's own there are no references: compare two documents
+// Verdict: 0 everything asked for ran and was IDENTICAL (with a seed: COMPUTED); 1 something DIVERGENT; 3 something
+// REFUSED or ABSENT, or nothing ran.
+typedef enum sb_tier { SB_TIER_DEFAULT, SB_TIER_QUICK, SB_TIER_TRAINING, SB_TIER_ALL } sb_tier;
+typedef struct sb_verify_options {
+    size_t size;
+    sb_tier tier;           // default: all but training; quick: a lane of each kind; training: only these
+    const char *lanes;      // "gemm_nn,softmax": these, whatever the tier; NULL: by the tier
+    const char *references; // the text of references/contract-1.tsv
+    size_t references_size;
+    uint64_t seed;          // 0: the golden fixtures; else fixtures drawn from this number
+    const char *date;       // written into the document; NULL: none
+    void (*progress)(void *user, const char *lane, int64_t done, int64_t total); // before each lane; may be NULL
+    void *user;
+} sb_verify_options;
+SB_API int64_t sb_lane_count(void);
+SB_API const char *sb_lane_name(int64_t index);   // NULL beyond the last
+SB_API const char *sb_lane_kind(int64_t index);   // "product" "sum" "function" ...
+SB_API int sb_lane_in_tier(int64_t index, sb_tier tier);
+SB_API sb_status sb_verify(sb_context *ctx, const sb_verify_options *options, sb_report **out, sb_error *err);
+
+// Compares evidence documents, needing nothing else. Verdict: 0 AGREE, 1 DIFFER, 3 INCOMPARABLE, 4 SAME FILE.
+// Nothing in common is INCOMPARABLE, one document given twice is SAME FILE; neither is agreement.
+SB_API sb_status sb_compare(int count, const char *const *paths, sb_report **out, sb_error *err); // count at least 2
+
+// Proves that verify can fail: each lane, untouched, must read IDENTICAL, and DIVERGENT once one input is moved by one
+// ulp (a lane without a float input: an index or a seed by one). Uses lanes, references, progress of the options.
+// Verdict: 0 both in every lane, 1 not, 3 a lane without references, or none at all.
+SB_API sb_status sb_selftest(sb_context *ctx, const sb_verify_options *options, sb_report **out, sb_error *err);
+
+// Looks at this machine: levels, threads, the compiler's work at run time, the caller's floating-point environment, and
+// what each level computes on hostile operands against exact integer arithmetic. Verdict: 0 all conforms, 1 not.
+SB_API sb_status sb_doctor(sb_report **out, sb_error *err);
+
+// ---------------------------------------------------------------- digests of files
+
+// SHA-256 of the bytes of a file, and for a safetensors file the tree digest (T10) of its arrays (*arrays: how many, -1
+// if it is none).
+SB_API sb_status sb_digest_file(const char *path, uint8_t bytes[32], uint8_t tree[32], int64_t *arrays, sb_error *err);
+
 #ifdef __cplusplus
 }
 #endif

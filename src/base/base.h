@@ -73,6 +73,10 @@ bool sbi_cpu_level_usable(const char *level); // "v3": does this machine (and it
 const char *sbi_cpu_model(void);             // "Intel(R) Xeon(R) ..." or "unknown"
 const char *sbi_cpu_architecture(void);      // "x86_64" "aarch64" "riscv64" "s390x" ...
 
+// ---- module.c
+// SHA-256 of the file this code was loaded from: the shared library, or the program that holds it. False if unknown.
+bool sbi_module_digest(uint8_t out[32]);
+
 // ---- fpenv.c
 typedef struct sbi_fpenv { uint64_t word; } sbi_fpenv;
 sbi_fpenv sbi_fpenv_enter(void);        // nearest even, no flush to zero, no traps; returns what was there

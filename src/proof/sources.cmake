@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-set(PROOF lanes fixture evidence compare verify selftest doctor probe report)
+set(PROOF lanes fixture report verify evidence compare selftest probe doctor file_digest)
 set(LANE_FILES gemm attention reduce element function softmax norm rotary embedding sort random optimizer model)
 foreach(name IN LISTS PROOF)
   if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/src/proof/${name}.c) # (until all have landed)

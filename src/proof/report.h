@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// What verify, compare, selftest and doctor give their caller.
+#ifndef SBI_REPORT_H
+#define SBI_REPORT_H
+
+#include "json.h"
+
+struct sb_report {
+    sbi_text text, json;
+    int verdict;
+};
+
+sb_report *sbi_report_new(sb_error *err);
+// Hands the report over (or, when memory ran out while it was written, frees it and says so).
+sb_status sbi_report_give(sb_report *report, sb_report **out, sb_error *err);
+void sbi_report_free(sb_report *report);
+sb_status sbi_report_write(const sb_report *report, const char *path, sb_error *err);
+
+// "key": "value" of a JSON object, with the comma before it unless first.
+void sbi_report_member(sbi_text *json, bool first, const char *key, const char *value); // value NULL: null
+
+const char *sbi_compiler(void); // "gcc 12.2.0"
+
+sb_status sbi_doctor(sb_report **out, sb_error *err); // doctor.c
+#endif
