@@ -1,1 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
+# The command, build/samebits, with the golden values inside.
+set(GOLDEN ${CMAKE_CURRENT_SOURCE_DIR}/references/contract-1.tsv)
+set(GOLDEN_C ${CMAKE_CURRENT_BINARY_DIR}/generated/golden.c)
+add_custom_command(OUTPUT ${GOLDEN_C} DEPENDS ${GOLDEN} ${CMAKE_CURRENT_SOURCE_DIR}/cmake/embed.cmake
+  COMMAND ${CMAKE_COMMAND} -DFROM=${GOLDEN} -DTO=${GOLDEN_C} -DNAME=cli_golden -P ${CMAKE_CURRENT_SOURCE_DIR}/cmake/embed.cmake)
+add_executable(samebits_command cli/main.c cli/flags.c cli/command_verify.c cli/command_compare.c cli/command_doctor.c
+  cli/command_digest.c ${GOLDEN_C})
+foreach(name lm prove demo) # (until all have landed)
+  if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/cli/${name}.c)
+    target_sources(samebits_command PRIVATE cli/${name}.c)
+    string(TOUPPER ${name} upper)
+    target_compile_definitions(samebits_command PRIVATE CLI_HAVE_${upper})
+  endif()
+endforeach()
+target_include_directories(samebits_command PRIVATE cli)
+target_link_libraries(samebits_command PRIVATE samebits)
+set_target_properties(samebits_command PROPERTIES OUTPUT_NAME samebits)
+if(SAMEBITS_STATIC)
+  target_link_options(samebits_command PRIVATE -static)
+endif()

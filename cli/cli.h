@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command: a table of commands (main.c), flags read by a table each (flags.c). It sees include/ only.
+//
+// Exit status, unless a command says more: 0 good, 1 a difference or a failure was found, 2 wrong usage, 3 not
+// everything that was asked for could be done.
+#ifndef SBI_CLI_H
+#define SBI_CLI_H
+
+#include "samebits.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+enum { CLI_GOOD = 0, CLI_FOUND = 1, CLI_USAGE = 2, CLI_INCOMPLETE = 3 };
+
+typedef enum cli_flag_kind {
+    CLI_SWITCH, // to: bool *
+    CLI_TEXT,   // to: const char **; not empty
+    CLI_COUNT,  // to: int *, low .. high
+    CLI_NUMBER, // to: uint64_t *, low .. 2^64 - 1
+} cli_flag_kind;
+
+typedef struct cli_flag {
+    const char *name; // "--json-out"
+    cli_flag_kind kind;
+    void *to;
+    int low, high;
+    const char *value; // "FILE", in the help
+    const char *help;
+} cli_flag;
+
+// Reads argv[1..]: sets what the flags name (--name value, --name=value, "--" ends them), moves what is no flag to
+// argv[1..*operands]. Returns -1 to go on, else the exit status (help was printed, or the error was named).
+// usage: "samebits compare A.json B.json [C.json ...]"; about: what the command does; flags end with a row without a name.
+int cli_flags(int argc, char **argv, const char *usage, const char *about, const cli_flag *flags, int *operands);
+int cli_usage_error(const char *usage, const char *format, ...) __attribute__((format(printf, 2, 3))); // prints; CLI_USAGE
+
+// Bytes of others for a message: printable ASCII, \xNN for the rest. Four results stay valid.
+const char *cli_show(const char *text);
+
+// "samebits verify: SB_ERR_IO (path): message" on stderr.
+void cli_error(const char *command, const sb_error *err);
+
+// Prints a report's text, or its JSON, and writes the JSON to a file where one is named. Frees it.
+int cli_report(const char *command, sb_report *report, bool json, const char *json_out);
+
+int cli_verify(int argc, char **argv);
+int cli_selftest(int argc, char **argv);
+int cli_compare(int argc, char **argv);
+int cli_doctor(int argc, char **argv);
+int cli_digest(int argc, char **argv);
+
+extern const unsigned char cli_golden[]; // references/contract-1.tsv
+extern const size_t cli_golden_size;
+#endif
