@@ -235,6 +235,11 @@ sb_status sb_clip_norm(sb_context *ctx, int64_t count, sb_array *const *grads, d
     if (count > 0) NEED(grads);
     for (int64_t i = 0; i < count; i++)
         if (!grads[i]) return sbi_fail(err, SB_ERR_ARGUMENT, "grads", "grads[%lld] is NULL", (long long)i);
+    for (int64_t i = 0; i < count; i++) // (a model has hundreds, not millions)
+        for (int64_t j = 0; j < i; j++)
+            if (sbi_arrays_overlap(grads[i], grads[j]))
+                return sbi_fail(err, SB_ERR_OVERLAP, "grads", "grads[%lld] overlaps grads[%lld]", (long long)i,
+                                (long long)j);
     RETURN_INSIDE(sbi_clip_norm(ctx, count, grads, max_norm, norm, err));
 }
 
