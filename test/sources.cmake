@@ -50,3 +50,7 @@ endif()
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
   add_library(preset_ftz SHARED test/preset_ftz.c) # preloaded by the grid
 endif()
+
+include(cmake/sabotage.cmake)
+sbi_test(sabotage)
+target_sources(test_sabotage PRIVATE $<TARGET_OBJECTS:sabotage>)

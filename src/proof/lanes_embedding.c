@@ -14,11 +14,20 @@ static sb_status run_lookup(sbi_lane_run *run, sb_error *err) {
     return sbi_lane_cell(run, "out", out, err);
 }
 
+// The second half of the positions takes away what the first half adds, so that what is left of a sum is its roundings:
+// these show the order, which a sum of numbers that do not cancel would hide behind its rounding to float32.
+static void cancel(sbi_lane_run *run, sb_array *ids, sb_array *dout, int64_t n, sb_error *err) {
+    const sbi_part first = {0, n / 2 ? n / 2 : -1, n}, second = {n / 2, first.count, n};
+    sbi_lane_do(run, sb_array_copy(run->ctx, sbi_lane_part(run, ids, first), sbi_lane_part(run, ids, second), err));
+    sbi_lane_do(run, sb_unary(run->ctx, SB_NEG, sbi_lane_part(run, dout, first), sbi_lane_part(run, dout, second), err));
+}
+
 static sb_status gradient_of(sbi_lane_run *run, int64_t v, int64_t d, int64_t n, sb_error *err) {
     sb_array *ids = sbi_lane_indices(run, "ids", SB_I32, 1, SHAPE(n), v);
     sb_array *dout = sbi_lane_input(run, "dout", SB_F32, 2, SHAPE(n, d));
     sb_array *fresh = sbi_lane_result(run, SB_F32, 2, SHAPE(v, d));
     sb_array *added = sbi_lane_input(run, "dtable", SB_F32, 2, SHAPE(v, d));
+    cancel(run, ids, dout, n, err);
     sbi_lane_do(run, sb_embedding_backward(run->ctx, ids, dout, 0, fresh, err));
     sbi_lane_do(run, sb_embedding_backward(run->ctx, ids, dout, 1, added, err));
     sbi_lane_cell(run, "dtable", fresh, err);
