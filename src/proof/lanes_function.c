@@ -66,7 +66,7 @@ static sb_status run_inverse_normal(sbi_lane_run *run, sb_error *err) {
     sb_array *x = sbi_lane_result(run, SB_U32, 2, (const int64_t[]){n, d});
     sb_array *y = sbi_lane_result(run, SB_F32, 2, (const int64_t[]){n, d});
     if (run->status == SB_OK) {
-        sbi_lane_do(run, sb_random_bits(run->ctx, run->seed, 11, 0, x, err));
+        sbi_lane_do(run, sb_random_bits(run->ctx, sbi_lane_word(run, "seed"), 11, 0, x, err));
     }
     for (sbi_part p = sbi_lane_first(run, n); p.count; p = sbi_lane_next(run, p)) {
         sb_array *from = sbi_lane_part(run, x, p), *to = sbi_lane_part(run, y, p);
