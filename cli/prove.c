@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+// samebits prove: runs a unary function over all 2^32 inputs (or a stratified sample with all recorded hard cases)
+// through the public interface, has every output judged, and compares the hash of all outputs with the recorded one.
+// Exit: 0 proved; 1 misrounded, or another hash than the recorded one; 2 usage; 3 nothing wrong found, but without MPFR
+// and without a recorded hash nothing proved either.
+#include "prove.h"
+
+#include "base.h"
+#include "prove_judge.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern const char sbi_text_functions[], sbi_text_hard_cases[]; // references/*.tsv, embedded
+
+enum { SLAB = 1 << 21, SLICE = 1 << 14 };
+#define ALL ((int64_t)1 << 32)
+#define QUICK ((int64_t)1 << 26)
+
+typedef struct prove_options {
+    const char *device, *isa, *hard_out;
+    int64_t count;
+    int threads;
+    bool all, json, quiet;
+} prove_options;
+
+typedef struct slab {
+    const sbi_judged *function;
+    uint32_t *inputs, *outputs;
+    int64_t count;
+    sbi_sha256 *hash;
+    sbi_verdict verdicts[SLAB / SLICE];
+} slab;
+
+static const char usage[] =
+    "samebits prove NAME... | --all [--quick | --count N] [--device D] [--isa L] [--threads N] [--json] [--quiet]\n"
+    "  functions: exp log sin cos rsqrt sigmoid silu silu_grad normal\n"
+    "  --quick      2^26 inputs spread over all, and every recorded hard case, instead of all 2^32\n"
+    "  --count N    N such inputs, a power of two\n"
+    "  --hard-out F append the inputs found nearest to a tie to F\n";
+
+// Task 0 adds the outputs to the hash, the others judge a slice each.
+static void slab_task(void *argument, int64_t index) {
+    slab *s = argument;
+    if (index == 0) {
+        uint8_t bytes[4096];
+        for (int64_t i = 0; i < s->count; i += 1024) {
+            int64_t n = s->count - i < 1024 ? s->count - i : 1024;
+            for (int64_t j = 0; j < n; j++) {
+                uint32_t u = s->outputs[i + j];
+                bytes[4 * j] = (uint8_t)u;
+                bytes[4 * j + 1] = (uint8_t)(u >> 8);
+                bytes[4 * j + 2] = (uint8_t)(u >> 16);
+                bytes[4 * j + 3] = (uint8_t)(u >> 24);
+            }
+            sbi_sha256_add(s->hash, bytes, 4 * (size_t)n);
+        }
+        return;
+    }
+    int64_t first = (index - 1) * SLICE, n = s->count - first < SLICE ? s->count - first : SLICE;
+    sbi_judge(s->function, s->inputs + first, s->outputs + first, n, &s->verdicts[index - 1]);
+}
+
+// Input i of `count`, one from each stratum of 2^32 / count neighbours; all of them in order where count is 2^32.
+static uint32_t stratified(int64_t i, int64_t count) {
+    uint64_t width = (uint64_t)(ALL / count), z = (uint64_t)i * 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return (uint32_t)((uint64_t)i * width + ((z ^ (z >> 31)) & (width - 1)));
+}
+
+static sb_status outputs_of(sb_context *ctx, const sbi_judged *function, const uint32_t *inputs, uint32_t *outputs,
+                            int64_t count, sb_error *err) {
+    sb_array *x = NULL, *y = NULL;
+    sb_status status = sb_array_new(ctx, function->kind == SB_INVERSE_NORMAL ? SB_U32 : SB_F32, 1, &count, &x, err);
+    if (status == SB_OK) status = sb_array_new(ctx, SB_F32, 1, &count, &y, err);
+    if (status == SB_OK) status = sb_array_write(x, inputs, 4 * (size_t)count, err);
+    if (status == SB_OK) status = sb_unary(ctx, function->kind, x, y, err);
+    if (status == SB_OK) status = sb_array_read(y, outputs, 4 * (size_t)count, err);
+    sb_array_free(x);
+    sb_array_free(y);
+    return status;
+}
+
+// Rows of an embedded table: name, a number, hexadecimal digits. Calls back for those of this name.
+static void table_rows(const char *text, const char *name, void (*row)(void *user, const char *second, const char *third),
+                       void *user) {
+    char fields[3][80];
+    for (const char *line = text; *line; line += *line == '\n') {
+        const char *end = line + strcspn(line, "\n");
+        if (sscanf(line, "%79[^\t\n]\t%79[^\t\n]\t%79[^\t\n]", fields[0], fields[1], fields[2]) == 3 && fields[0][0] != '#' &&
+            strcmp(fields[0], name) == 0) {
+            row(user, fields[1], fields[2]);
+        }
+        line = end;
+    }
+}
+
+typedef struct recorded_hash {
+    int64_t count;
+    char digest[80];
+} recorded_hash;
+static void recorded_row(void *user, const char *count, const char *digest) {
+    recorded_hash *r = user;
+    if (strtoll(count, NULL, 10) == r->count) {
+        snprintf(r->digest, sizeof r->digest, "%s", digest);
+    }
+}
+
+typedef struct hard_cases {
+    int64_t count;
+    uint32_t inputs[1024], outputs[1024];
+} hard_cases;
+static void hard_row(void *user, const char *input, const char *output) {
+    hard_cases *h = user;
+    if (h->count < 1024) {
+        h->inputs[h->count] = (uint32_t)strtoul(input, NULL, 16);
+        h->outputs[h->count++] = (uint32_t)strtoul(output, NULL, 16);
+    }
+}
+
+// The recorded hard cases: each output must be the recorded one.
+static sb_status hard_misses(sb_context *ctx, const sbi_judged *function, int64_t *tried, sbi_verdict *verdict, sb_error *err) {
+    static hard_cases h;
+    uint32_t got[1024];
+    h.count = 0;
+    table_rows(sbi_text_hard_cases, function->name, hard_row, &h);
+    *tried = h.count;
+    if (h.count == 0) {
+        return SB_OK;
+    }
+    sb_status status = outputs_of(ctx, function, h.inputs, got, h.count, err);
+    for (int64_t i = 0; status == SB_OK && i < h.count; i++) {
+        if (got[i] != h.outputs[i] && !verdict->misrounded++) {
+            verdict->wrong_input = h.inputs[i];
+            verdict->wrong_output = got[i];
+        }
+    }
+    return status;
+}
+
+static sb_status append_hard(const char *path, const sbi_judged *function, const sbi_verdict *v, sb_error *err) {
+    char text[SBI_HARDEST * 64];
+    size_t length = 0;
+    for (int i = 0; i < v->hardest_count; i++) {
+        length += (size_t)snprintf(text + length, sizeof text - length, "%s\t%08x\t%08x\n", function->name,
+                                   v->hardest[i].input, v->hardest[i].output);
+    }
+    return sbi_file_append(path, text, (int64_t)length, err);
+}
+
+static sb_status prove_one(sb_context *ctx, sbi_pool *pool, const sbi_judged *function, const prove_options *options,
+                           slab *s, int *exit_code, sb_error *err) {
+    double start = sbi_seconds();
+    sbi_sha256 hash;
+    sbi_verdict total = {0};
+    uint8_t digest[32];
+    char hex[65];
+    int64_t tried = 0;
+    sb_status status = SB_OK;
+    sbi_sha256_start(&hash);
+    s->function = function;
+    s->hash = &hash;
+    for (int64_t first = 0; first < options->count; first += SLAB) {
+        s->count = options->count - first < SLAB ? options->count - first : SLAB;
+        for (int64_t i = 0; i < s->count; i++) {
+            s->inputs[i] = options->count == ALL ? (uint32_t)(first + i) : stratified(first + i, options->count);
+        }
+        status = outputs_of(ctx, function, s->inputs, s->outputs, s->count, err);
+        if (status != SB_OK) {
+            return status;
+        }
+        memset(s->verdicts, 0, sizeof s->verdicts);
+        int64_t slices = (s->count + SLICE - 1) / SLICE;
+        sbi_pool_run(pool, slices + 1, slab_task, s);
+        for (int64_t i = 0; i < slices; i++) {
+            sbi_verdict_add(&total, &s->verdicts[i]);
+        }
+        if (!options->quiet && options->count > QUICK && first / SLAB % 64 == 63) {
+            fprintf(stderr, "%s: %lld %%, %lld misrounded so far\n", function->name,
+                    (long long)((first + SLAB) * 100 / options->count), (long long)total.misrounded);
+        }
+    }
+    status = hard_misses(ctx, function, &tried, &total, err);
+    if (status == SB_OK && options->hard_out) {
+        status = append_hard(options->hard_out, function, &total, err);
+    }
+    if (status != SB_OK) {
+        return status;
+    }
+    sbi_sha256_end(&hash, digest);
+    sbi_hex(digest, sizeof digest, hex);
+    recorded_hash recorded = {.count = options->count};
+    table_rows(sbi_text_functions, function->name, recorded_row, &recorded);
+    bool equal = strcmp(recorded.digest, hex) == 0;
+    const char *verdict = recorded.digest[0] ? equal ? "equal" : "different" : "none";
+    double seconds = sbi_seconds() - start;
+    if (options->json) {
+        printf("{\"function\": \"%s\", \"inputs\": %lld, \"hard_cases\": %lld, \"mpfr\": %s, \"checked_with_mpfr\": %lld, "
+               "\"misrounded\": %lld, \"undecided\": %lld, \"seconds\": %.1f, \"sha256\": \"%s\", \"recorded\": \"%s\", "
+               "\"device\": \"%s\", \"isa\": \"%s\", \"threads\": %d}\n",
+               function->name, (long long)options->count, (long long)tried, sbi_judge_has_mpfr ? "true" : "false",
+               (long long)total.checked, (long long)total.misrounded, (long long)total.undecided, seconds, hex, verdict,
+               sb_context_device(ctx), sb_context_isa(ctx), sb_context_threads(ctx));
+    } else {
+        if (total.misrounded) {
+            printf("%s: of %08x came %08x, which is not the correctly rounded value\n", function->name, total.wrong_input,
+                   total.wrong_output);
+        }
+        printf("%s: %lld inputs", function->name, (long long)options->count);
+        if (options->count < ALL) {
+            printf(" and %lld hard cases", (long long)tried);
+        }
+        if (sbi_judge_has_mpfr) {
+            printf(", %lld checked with MPFR", (long long)total.checked);
+        } else {
+            printf(", %lld left to the recorded hash (no MPFR here)", (long long)total.undecided);
+        }
+        printf(", %lld misrounded, %.1f s, sha256 %s, %s\n", (long long)total.misrounded, seconds, hex,
+               recorded.digest[0] ? equal ? "equal to the recorded one" : "DIFFERENT from the recorded one"
+                                  : "none recorded for this count");
+    }
+    fflush(stdout);
+    if (total.misrounded || (recorded.digest[0] && !equal)) {
+        *exit_code = 1;
+    } else if (total.undecided && !equal && *exit_code == 0) {
+        *exit_code = 3;
+    }
+    return SB_OK;
+}
+
+static bool whole_number(const char *text, int64_t low, int64_t high, int64_t *out) {
+    char *end = NULL;
+    long long value = text ? strtoll(text, &end, 10) : 0;
+    *out = value;
+    return text && *text >= '0' && *text <= '9' && *end == '\0' && value >= low && value <= high;
+}
+
+static int wrong_usage(const char *message, const char *argument) {
+    char shown[80] = "";
+    if (argument) {
+        sbi_escape(argument, strlen(argument), shown, sizeof shown);
+    }
+    fprintf(stderr, "samebits prove: %s%s\n%s", message, shown, usage);
+    return 2;
+}
+
+int sbi_cli_prove(int argc, char **argv) {
+    prove_options options = {.count = ALL};
+    const sbi_judged *chosen[64];
+    int chosen_count = 0, exit_code = 0;
+    for (int i = 1; i < argc; i++) {
+        const char *flag = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
+        int64_t number = 0;
+        if (strcmp(flag, "--help") == 0 || strcmp(flag, "-h") == 0) {
+            fputs(usage, stdout);
+            return 0;
+        } else if (strcmp(flag, "--all") == 0) {
+            options.all = true;
+        } else if (strcmp(flag, "--quick") == 0) {
+            options.count = QUICK;
+        } else if (strcmp(flag, "--json") == 0) {
+            options.json = true;
+        } else if (strcmp(flag, "--quiet") == 0) {
+            options.quiet = true;
+        } else if (strcmp(flag, "--count") == 0) {
+            if (!whole_number(value, 1, ALL, &number) || (number & (number - 1))) {
+                return wrong_usage("--count takes a power of two up to 4294967296, not ", value ? value : "nothing");
+            }
+            options.count = number;
+            i++;
+        } else if (strcmp(flag, "--threads") == 0) {
+            if (!whole_number(value, 1, 1024, &number)) {
+                return wrong_usage("--threads takes a number from 1 to 1024, not ", value ? value : "nothing");
+            }
+            options.threads = (int)number;
+            i++;
+        } else if (strcmp(flag, "--device") == 0 || strcmp(flag, "--isa") == 0 || strcmp(flag, "--hard-out") == 0) {
+            if (!value) {
+                return wrong_usage("a value is missing after ", flag);
+            }
+            *(flag[2] == 'd' ? &options.device : flag[2] == 'i' ? &options.isa : &options.hard_out) = value;
+            i++;
+        } else if (flag[0] == '-') {
+            return wrong_usage("unknown flag ", flag);
+        } else {
+            const sbi_judged *f = sbi_judged_functions;
+            while (f->name && strcmp(f->name, flag) != 0) {
+                f++;
+            }
+            if (!f->name) {
+                return wrong_usage("no function is named ", flag);
+            }
+            if (chosen_count == 64) {
+                return wrong_usage("too many functions", NULL);
+            }
+            chosen[chosen_count++] = f;
+        }
+    }
+    if (options.all == (chosen_count > 0)) {
+        return wrong_usage(options.all ? "names and --all exclude each other" : "no function named", NULL);
+    }
+    for (const sbi_judged *f = sbi_judged_functions; options.all && f->name; f++) {
+        chosen[chosen_count++] = f;
+    }
+
+    sb_error err = {0};
+    sb_context *ctx = NULL;
+    sbi_pool *pool = NULL;
+    slab *s = sbi_allocate(&sbi_malloc_allocator, 1, sizeof *s, &err);
+    uint32_t *words = sbi_allocate(&sbi_malloc_allocator, 2 * SLAB, sizeof *words, &err);
+    sb_context_options context_options = {.size = sizeof context_options, .device = options.device, .isa = options.isa,
+                                          .threads = options.threads};
+    sb_status status = s && words ? sb_context_new(&context_options, &ctx, &err) : SB_ERR_MEMORY;
+    if (status == SB_OK) {
+        pool = sbi_pool_new(&sbi_malloc_allocator, sb_context_threads(ctx), &err);
+        status = pool ? SB_OK : err.status;
+    }
+    if (status == SB_OK) {
+        s->inputs = words;
+        s->outputs = words + SLAB;
+        if (!options.json && !options.quiet) {
+            fprintf(stderr, "device %s, level %s, %d threads\n", sb_context_device(ctx), sb_context_isa(ctx),
+                    sb_context_threads(ctx));
+        }
+    }
+    for (int i = 0; status == SB_OK && i < chosen_count; i++) {
+        status = prove_one(ctx, pool, chosen[i], &options, s, &exit_code, &err);
+    }
+    if (status != SB_OK) {
+        fprintf(stderr, "samebits prove: %s: %s\n", sb_status_name(status), err.message);
+        exit_code = status == SB_ERR_DEVICE || status == SB_ERR_ARGUMENT ? 2 : 3;
+    }
+    sbi_pool_free(pool);
+    sb_context_free(ctx);
+    sbi_release(&sbi_malloc_allocator, words);
+    sbi_release(&sbi_malloc_allocator, s);
+    return exit_code;
+}
