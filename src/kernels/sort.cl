@@ -86,7 +86,7 @@ KERNEL void k_sort_places(GLOBAL i64 *RESTRICT count, i64 row_runs GROUP_PARAM) 
     } PHASE_END
     PHASE(l, 1) { // digit by digit
         i64 sum = 0;
-        for (i32 digit = l; digit < 256; digit++) {
+        for (i32 digit = 0; digit < 256; digit++) {
             i64 here = before[digit];
             before[digit] = sum;
             sum += here;
