@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// The reference: every operation of the contract (docs/contract.md, sections T1 to T12) again, in the plainest C and in
+// the order in which the contract says it. It is slow, serial and the oracle of every test; it alone writes golden
+// values. It shares nothing with src/, uses no libm and no fused instruction, and gives the same bits on any machine
+// with IEEE 754 binary32 and binary64, compiled with -ffp-contract=off at any level of optimisation.
+//
+// Every float operation below stands in a statement of its own, so that a compiler that keeps excess precision inside
+// expressions still rounds once per operation. Shapes are written x[n, d], row-major. Nothing is checked: records
+// that reach the reference are checked already.
+#ifndef SBI_REFERENCE_H
+#define SBI_REFERENCE_H
+
+#include "samebits.h"
+
+typedef unsigned __int128 ref_u128;
+
+// ---- ref_number.c: T1
+uint32_t ref_bits32(float x);
+float ref_float32(uint32_t bits);
+uint64_t ref_bits64(double x);
+double ref_float64(uint64_t bits);
+float ref_canon32(float x);   // the value with a NaN made canonical
+double ref_canon64(double x);
+float ref_max32(float a, float b); // IEEE 754-2019 maximum, minimum
+float ref_min32(float a, float b);
+float ref_round32(int negative, ref_u128 m, int64_t e); // RN32 of (-1)^negative m 2^e, exactly
+float ref_fma32(float a, float b, float c);             // RN32(a b + c), one rounding, by integers
+float ref_sqrt32(float x);                              // correctly rounded, by integers
+double ref_sqrt64(double x);
+void *ref_memory(int64_t count, size_t item); // zeroed; ends the program when there is none
+
+// ---- ref_sum.c: T2
+double ref_sum(int64_t n, const double *x, const uint8_t *present); // S; present NULL: every term is there
+void ref_dot_f32(int64_t n, const float *a, const float *b, float *out);
+double ref_total_f32(int64_t n, const float *x, int squares);  // S(x), S(x x)
+double ref_total_f64(int64_t n, const double *x, int squares);
+// x[outer, count, inner]; out[outer, inner], float32 or int64 (SB_ARGMAX).
+void ref_reduce_f32(sb_reduction kind, int64_t outer, int64_t count, int64_t inner, const float *x, void *out);
+
+// ---- ref_product.c: T3
+// The product over k = first .. first+count-1; a[(k - first) * step_a] and so on; pairs that are not present are skipped.
+float ref_product(int64_t first, int64_t count, const float *a, int64_t step_a, const float *b, int64_t step_b,
+                  const uint8_t *present);
+void ref_gemm_f32(int ta, int tb, int64_t m, int64_t n, int64_t k, const float *a, const float *b, const float *bias,
+                  int scaled, float alpha, int accumulate, float *c);
+
+// ---- ref_ball.c: real numbers, with a proved bound of their error
+enum { REF_LIMBS = 20 };
+typedef struct ref_ball {
+    int n;                    // limbs in use
+    int sign;                 // of the midpoint: -1, 0, 1
+    int64_t exponent;         // midpoint = sign 2^exponent M / 2^(64 n), M / 2^(64 n) in [1/2, 1)
+    uint64_t limb[REF_LIMBS]; // M, least limb first
+    double radius;            // the real number meant differs from the midpoint by at most this
+} ref_ball;
+ref_ball ref_ball_integer(int n, int64_t x);
+ref_ball ref_ball_float(int n, float x);   // finite
+ref_ball ref_ball_double(int n, double x); // finite, not subnormal
+ref_ball ref_ball_fit(int n, const ref_ball *x); // another number of limbs
+ref_ball ref_ball_negate(const ref_ball *x);
+ref_ball ref_ball_scale(const ref_ball *x, int64_t k); // x 2^k
+ref_ball ref_ball_add(const ref_ball *a, const ref_ball *b);
+ref_ball ref_ball_subtract(const ref_ball *a, const ref_ball *b);
+ref_ball ref_ball_multiply(const ref_ball *a, const ref_ball *b);
+ref_ball ref_ball_divide(const ref_ball *a, const ref_ball *b);
+ref_ball ref_ball_divide_by(const ref_ball *a, uint32_t d);
+int ref_ball_sign(const ref_ball *x); // of the real number; 2: the ball holds zero
+int ref_ball_round32(const ref_ball *x, float *out); // 0: not decided at this precision
+const ref_ball *ref_ball_log_two(int n);
+const ref_ball *ref_ball_pi(int n);
+ref_ball ref_ball_exp(const ref_ball *x);
+ref_ball ref_ball_log(int n, float x); // x > 0 finite
+ref_ball ref_ball_sin(int n, float x, int cosine);
+
+// ---- ref_function.c: T4, correctly rounded; T11, the inverse normal; and the binary64 logarithm of the appendix
+float ref_unary(sb_unary_kind kind, float x);
+void ref_unary_f32(sb_unary_kind kind, int64_t n, const float *x, float *out);
+float ref_normal(uint32_t u);                            // inverse normal of (u + 1/2) / 2^32
+float ref_power(float theta, int64_t p, int64_t q);      // RN32(theta^(-p/q)), theta > 0, 0 <= p, 0 < q
+double ref_log64(double x);                              // the written sequence
+
+// ---- ref_element.c
+void ref_binary_f32(sb_binary_kind kind, int ndim, const int64_t *shape, const int64_t *step_a, const int64_t *step_b,
+                    const float *a, const float *b, float *out);
+void ref_scale_f32(int64_t n, const float *x, float factor, float *out);
+void ref_swiglu_f32(int64_t n, const float *gate, const float *up, float *y);
+void ref_swiglu_backward_f32(int64_t n, const float *gate, const float *up, const float *dy, float *dgate, float *dup);
+
+// ---- ref_softmax.c: T5
+void ref_softmax_f32(int64_t rows, int64_t count, int log, const float *x, float *y);
+void ref_cross_entropy_f32(int64_t rows, int64_t v, const float *logits, const int32_t *targets, double *loss);
+void ref_cross_entropy_backward_f32(int64_t rows, int64_t v, const float *logits, const int32_t *targets, double scale,
+                                    float *dlogits);
+
+// ---- ref_norm.c: T7. weight, r, dweight may be NULL.
+void ref_rms_norm_f32(int64_t rows, int64_t d, const float *x, const float *weight, double eps, float *y, double *r);
+void ref_rms_norm_backward_f32(int64_t rows, int64_t d, const float *x, const float *weight, const double *r,
+                               const float *dy, float *dx, float *dweight);
+
+// ---- ref_rotary.c
+void ref_rotary_table_f32(int64_t positions, int64_t half, float theta, float *cosine, float *sine);
+void ref_rotary_f32(int64_t b, int64_t t, int64_t h, int64_t d, int64_t first, int inverse, const float *x,
+                    const float *cosine, const float *sine, float *y);
+
+// ---- ref_attention.c: T6. maximum, total may be NULL forward.
+typedef struct ref_attention {
+    int64_t b, t, h, d, s, g; // q, y[b, t, h, d]; k, v[b, s, g, d]
+    int causal;
+    int64_t first, keys;
+    float scale;
+} ref_attention;
+void ref_attention_f32(const ref_attention *o, const float *q, const float *k, const float *v, float *y, float *maximum,
+                       double *total);
+void ref_attention_backward_f32(const ref_attention *o, const float *q, const float *k, const float *v, const float *y,
+                                const float *maximum, const double *total, const float *dy, float *dq, float *dk,
+                                float *dv);
+
+// ---- ref_embedding.c
+void ref_embedding_f32(int64_t d, int64_t count, const float *table, const int32_t *ids, float *out);
+void ref_embedding_backward_f32(int64_t v, int64_t d, int64_t count, const int32_t *ids, const float *dout,
+                                int accumulate, float *dtable);
+
+// ---- ref_sort.c: T1
+void ref_argsort(sb_dtype dtype, int64_t rows, int64_t count, int descending, const void *x, int64_t *indices);
+void ref_sort(sb_dtype dtype, int64_t rows, int64_t count, int descending, const void *x, void *values);
+
+// ---- ref_random.c: T11
+void ref_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]);
+uint32_t ref_draw32(uint64_t seed, uint64_t stream, uint64_t i);
+uint64_t ref_draw64(uint64_t seed, uint64_t stream, uint64_t i);
+void ref_random_bits(uint64_t seed, uint64_t stream, int64_t start, int64_t n, sb_dtype dtype, void *out);
+void ref_random_uniform(uint64_t seed, uint64_t stream, int64_t start, int64_t n, sb_dtype dtype, void *out);
+void ref_random_normal(uint64_t seed, uint64_t stream, int64_t start, int64_t n, float *out);
+void ref_random_integers(uint64_t seed, uint64_t stream, int64_t start, int64_t bound, int64_t n, int64_t *out);
+void ref_random_permutation(uint64_t seed, uint64_t stream, int64_t n, int64_t *out);
+
+// ---- ref_optimizer.c: T8
+void ref_adamw_f32(int64_t n, float learning_rate, float beta1, float beta2, float eps, float weight_decay,
+                   double beta1_power, double beta2_power, const float *g, float *p, float *m, float *v);
+#endif
