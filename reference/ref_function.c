@@ -176,18 +176,31 @@ static int beyond(double z, double q) {
     abort();
 }
 
-// Newton's steps from 0 rise to the solution, since Phi bends downward there. exp(-t) by halving and Taylor.
-static double guess(double q) {
+// Newton's steps from 0 rise to the solution of 1 - Phi(z) = tail, since that bends upward. exp(-z^2 / 2) by halving and
+// Taylor; 1 - Phi by the series below 2, by Laplace's continued fraction 1/(z + 1/(z + 2/(z + 3/...))) above.
+static double guess(double tail) {
     double z = 0;
     for (int step = 0; step < 60; step++) {
-        double sum = z, term = z, t = z * z / 2 / 1024, e = 1 - t + t * t / 2 - t * t * t / 6;
-        for (int j = 1; term > sum * 0x1p-54; j++) {
-            term = term * z * z / (2 * j + 1);
-            sum = sum + term;
-        }
+        double t = z * z / 2048, e = 1, area;
+        for (int j = 8; j > 0; j--)
+            e = 1 - t / j * e;
         for (int i = 0; i < 10; i++)
             e = e * e;
-        double density = e * 0.3989422804014327, move = (q - density * sum) / density;
+        double density = e * 0.3989422804014327;
+        if (z < 2) {
+            double sum = z, term = z;
+            for (int j = 1; term > sum * 0x1p-54; j++) {
+                term = term * z * z / (2 * j + 1);
+                sum = sum + term;
+            }
+            area = 0.5 - density * sum;
+        } else {
+            double fraction = z;
+            for (int j = 80; j > 0; j--)
+                fraction = z + j / fraction;
+            area = density / fraction;
+        }
+        double move = (area - tail) / density;
         z = z + move;
         if (move < z * 0x1p-40)
             break;
@@ -198,7 +211,7 @@ static double guess(double q) {
 float ref_normal(uint32_t u) {
     int negative = u < 0x80000000u;
     double q = ((double)((negative ? ~u : u) - 0x80000000u) + 0.5) * 0x1p-32;
-    uint32_t bits = ref_bits32((float)guess(q)); // a normal float: 2^-33 <= z < 8
+    uint32_t bits = ref_bits32((float)guess(0.5 - q)); // a normal float: 2^-33 <= z < 8
     for (;;) {
         double z = (double)ref_float32(bits), low = ((double)ref_float32(bits - 1) + z) / 2,
                high = ((double)ref_float32(bits + 1) + z) / 2;

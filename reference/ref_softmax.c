@@ -68,7 +68,7 @@ void ref_softmax_f32(int64_t rows, int64_t count, int log, const float *x, float
     row_free(&p);
 }
 
-// "loss_i = RN64(log s - d_t)"; an absent target has d_t = RN32(-inf - m). No target or no present entry: +0.
+// "loss = RN64(log s - d_t) (+inf where the target's entry is absent)". No target or no present entry: +0.
 void ref_cross_entropy_f32(int64_t rows, int64_t v, const float *logits, const int32_t *targets, double *loss) {
     row_parts p = row_new(v);
     for (int64_t i = 0; i < rows; i++) {
@@ -80,14 +80,14 @@ void ref_cross_entropy_f32(int64_t rows, int64_t v, const float *logits, const i
             continue;
         double log_s = ref_log64(p.s), d_t = (double)p.d[targets[i]];
         if (!p.present[targets[i]])
-            d_t = p.s != p.s ? p.s : -(double)ref_float32(0x7f800000u); // (s is NaN where m is infinite or NaN)
+            d_t = -(double)ref_float32(0x7f800000u);
         double t = log_s - d_t;
         loss[i] = ref_canon64(t);
     }
     row_free(&p);
 }
 
-// "p = RN64(e_j r); RN64(p - [j = t]); RN32(RN64(that scale))"; an absent entry has p = +0.
+// "p = RN64(e_j r); RN64(p - [j = t]); RN32(RN64(that scale))"; e_j = +0 for an absent entry.
 void ref_cross_entropy_backward_f32(int64_t rows, int64_t v, const float *logits, const int32_t *targets, double scale,
                                     float *dlogits) {
     row_parts p = row_new(v);
@@ -99,7 +99,7 @@ void ref_cross_entropy_backward_f32(int64_t rows, int64_t v, const float *logits
             *out = 0.0f;
             if (targets[i] < 0 || !p.any)
                 continue;
-            double t = p.present[j] ? p.e[j] * r : 0.0;
+            double t = p.e[j] * r;
             t = t - (j == targets[i] ? 1.0 : 0.0);
             t = t * scale;
             *out = ref_canon32((float)t);

@@ -44,7 +44,7 @@ sbi_test(lm)
 sbi_test(proof)
 sbi_test(exhaustion)
 if(TARGET reference)
-  sbi_test(reference reference mpfr gmp)
+  sbi_test(reference reference mpfr gmp m)
   sbi_test(lanes reference)
 endif()
 

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// The reference as a device: memory is the caller's memory, a record goes to its definition, kernels are refused.
+#include "reference_device.h"
+
+#include "array.h"
+#include "ops.h"
+#include "reference.h"
+
+#include <string.h>
+
+static void *reference_allocate(const sbi_device *device, const sbi_allocator *allocator, int64_t bytes, sb_error *err) {
+    (void)device;
+    return sbi_allocate(allocator, bytes, 1, err);
+}
+
+static void reference_release(const sbi_device *device, const sbi_allocator *allocator, void *data) {
+    (void)device;
+    sbi_release(allocator, data);
+}
+
+static sb_status reference_move(const sbi_device *device, const void *from, void *to, int64_t bytes, sb_error *err) {
+    (void)device, (void)err;
+    if (bytes > 0)
+        memmove(to, from, (size_t)bytes);
+    return SB_OK;
+}
+
+static sb_status reference_copy(const sbi_device *device, sbi_pool *pool, const void *from, void *to, int64_t bytes,
+                                sb_error *err) {
+    (void)pool;
+    return reference_move(device, from, to, bytes, err);
+}
+
+static sb_status reference_random(const sbi_op *op, sb_error *err) {
+    int64_t start = op->n[1], n = op->out[0]->size;
+    sb_dtype dtype = op->out[0]->dtype;
+    void *out = op->out[0]->data;
+    switch (op->n[0]) {
+    case SBI_RANDOM_BITS: ref_random_bits(op->u[0], op->u[1], start, n, dtype, out); return SB_OK;
+    case SBI_RANDOM_UNIFORM: ref_random_uniform(op->u[0], op->u[1], start, n, dtype, out); return SB_OK;
+    case SBI_RANDOM_NORMAL: ref_random_normal(op->u[0], op->u[1], start, n, out); return SB_OK;
+    case SBI_RANDOM_INTEGERS: ref_random_integers(op->u[0], op->u[1], start, op->n[2], n, out); return SB_OK;
+    case SBI_RANDOM_PERMUTATION: ref_random_permutation(op->u[0], op->u[1], n, out); return SB_OK;
+    default: return sbi_fail(err, SB_ERR_INTERNAL, "", "the reference knows no random kind %lld", (long long)op->n[0]);
+    }
+}
+
+static ref_attention attention_of(const sbi_op *op) {
+    const int64_t *n = op->n;
+    return (ref_attention){.b = n[0], .t = n[1], .h = n[2], .d = n[3], .s = n[4], .g = n[5], .causal = n[6] != 0,
+                           .first = n[7], .keys = n[8], .scale = (float)op->r[0]};
+}
+
+static sb_status reference_operation(const sbi_device *device, const sbi_op *op, sb_error *err) {
+    (void)device;
+    const int64_t *n = op->n;
+    const double *r = op->r;
+    const void *in[7];
+    void *out[3];
+    for (int i = 0; i < 7; i++)
+        in[i] = op->in[i] ? op->in[i]->data : NULL;
+    for (int i = 0; i < 3; i++)
+        out[i] = op->out[i] ? op->out[i]->data : NULL;
+    switch (op->id) {
+    case SBI_OP_GEMM:
+        ref_gemm_f32(n[3] != 0, n[4] != 0, n[0], n[1], n[2], in[0], in[1], in[2], n[5] != 0, (float)r[0], n[6] != 0, out[0]);
+        return SB_OK;
+    case SBI_OP_DOT: ref_dot_f32(n[0], in[0], in[1], out[0]); return SB_OK;
+    case SBI_OP_REDUCE: ref_reduce_f32((sb_reduction)n[0], n[1], n[2], n[3], in[0], out[0]); return SB_OK;
+    case SBI_OP_TOTAL:
+        *op->real_out = op->in[0]->dtype == SB_F32 ? ref_total_f32(n[0], in[0], n[1] != 0)
+                                                   : ref_total_f64(n[0], in[0], n[1] != 0);
+        return SB_OK;
+    case SBI_OP_BINARY:
+        ref_binary_f32((sb_binary_kind)n[0], (int)n[1], n + 2, n + 10, n + 18, in[0], in[1], out[0]);
+        return SB_OK;
+    case SBI_OP_SCALE: ref_scale_f32(n[0], in[0], (float)r[0], out[0]); return SB_OK;
+    case SBI_OP_UNARY: ref_unary_f32((sb_unary_kind)n[0], n[1], in[0], out[0]); return SB_OK;
+    case SBI_OP_SWIGLU: ref_swiglu_f32(n[0], in[0], in[1], out[0]); return SB_OK;
+    case SBI_OP_SWIGLU_BACKWARD: ref_swiglu_backward_f32(n[0], in[0], in[1], in[2], out[0], out[1]); return SB_OK;
+    case SBI_OP_SOFTMAX: ref_softmax_f32(n[0], n[1], n[2] != 0, in[0], out[0]); return SB_OK;
+    case SBI_OP_CROSS_ENTROPY: ref_cross_entropy_f32(n[0], n[1], in[0], in[1], out[0]); return SB_OK;
+    case SBI_OP_CROSS_ENTROPY_BACKWARD:
+        ref_cross_entropy_backward_f32(n[0], n[1], in[0], in[1], r[0], out[0]);
+        return SB_OK;
+    case SBI_OP_RMS_NORM: ref_rms_norm_f32(n[0], n[1], in[0], in[1], r[0], out[0], out[1]); return SB_OK;
+    case SBI_OP_RMS_NORM_BACKWARD:
+        ref_rms_norm_backward_f32(n[0], n[1], in[0], in[1], in[2], in[3], out[0], out[1]);
+        return SB_OK;
+    case SBI_OP_ROTARY_TABLE: ref_rotary_table_f32(n[0], n[1], (float)r[0], out[0], out[1]); return SB_OK;
+    case SBI_OP_ROTARY:
+        ref_rotary_f32(n[0], n[1], n[2], n[3], n[4], n[5] != 0, in[0], in[1], in[2], out[0]);
+        return SB_OK;
+    case SBI_OP_ATTENTION: {
+        ref_attention o = attention_of(op);
+        ref_attention_f32(&o, in[0], in[1], in[2], out[0], out[1], out[2]);
+        return SB_OK;
+    }
+    case SBI_OP_ATTENTION_BACKWARD: {
+        ref_attention o = attention_of(op);
+        ref_attention_backward_f32(&o, in[0], in[1], in[2], in[3], in[4], in[5], in[6], out[0], out[1], out[2]);
+        return SB_OK;
+    }
+    case SBI_OP_EMBEDDING: ref_embedding_f32(n[1], n[2], in[0], in[1], out[0]); return SB_OK;
+    case SBI_OP_EMBEDDING_BACKWARD:
+        ref_embedding_backward_f32(n[0], n[1], n[2], in[0], in[1], n[3] != 0, out[0]);
+        return SB_OK;
+    case SBI_OP_ARGSORT: ref_argsort(op->in[0]->dtype, n[0], n[1], n[2] != 0, in[0], out[0]); return SB_OK;
+    case SBI_OP_SORT: ref_sort(op->in[0]->dtype, n[0], n[1], n[2] != 0, in[0], out[0]); return SB_OK;
+    case SBI_OP_RANDOM: return reference_random(op, err);
+    case SBI_OP_ADAMW:
+        ref_adamw_f32(n[0], (float)r[0], (float)r[1], (float)r[2], (float)r[3], (float)r[4], r[5], r[6], in[0], out[0],
+                      out[1], out[2]);
+        return SB_OK;
+    case SBI_OP_COPY:
+        if (n[0] > 0)
+            memmove(out[0], in[0], (size_t)n[0]);
+        return SB_OK;
+    case SBI_OP_COUNT: break;
+    }
+    return sbi_fail(err, SB_ERR_INTERNAL, "", "the reference knows no operation %d", (int)op->id);
+}
+
+static const sbi_device reference_device = {
+    .name = "reference",
+    .allocate = reference_allocate,
+    .release = reference_release,
+    .read = reference_move,
+    .write = reference_move,
+    .operation = reference_operation,
+    .copy = reference_copy,
+};
+
+sb_status reference_context(sb_context **out, sb_error *err) {
+    return sbi_context_new_on(&reference_device, 1, out, err);
+}
