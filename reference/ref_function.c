@@ -116,13 +116,14 @@ float ref_unary(sb_unary_kind kind, float x) {
     case SB_SQRT: return ref_sqrt32(x);
     case SB_NEG: return -x;
     case SB_ABS: return ref_float32(ref_bits32(x) & 0x7fffffffu);
+    case SB_INVERSE_NORMAL: abort(); // a function of a word: ref_normal
     }
     return evaluate(kind, x);
 }
 
-void ref_unary_f32(sb_unary_kind kind, int64_t n, const float *x, float *out) {
+void ref_unary_f32(sb_unary_kind kind, int64_t n, const void *x, float *out) {
     for (int64_t i = 0; i < n; i++)
-        out[i] = ref_unary(kind, x[i]);
+        out[i] = kind == SB_INVERSE_NORMAL ? ref_normal(((const uint32_t *)x)[i]) : ref_unary(kind, ((const float *)x)[i]);
 }
 
 // theta^(-p/q) = exp(-(p/q) log theta). Not a tie: theta^p M^q would be a power of two for an odd M > 1.

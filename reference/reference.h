@@ -73,8 +73,8 @@ ref_ball ref_ball_log(int n, float x); // x > 0 finite
 ref_ball ref_ball_sin(int n, float x, int cosine);
 
 // ---- ref_function.c: T4, correctly rounded; T11, the inverse normal; and the binary64 logarithm of the appendix
-float ref_unary(sb_unary_kind kind, float x);
-void ref_unary_f32(sb_unary_kind kind, int64_t n, const float *x, float *out);
+float ref_unary(sb_unary_kind kind, float x); // all but SB_INVERSE_NORMAL
+void ref_unary_f32(sb_unary_kind kind, int64_t n, const void *x, float *out); // x: uint32 for SB_INVERSE_NORMAL
 float ref_normal(uint32_t u);                            // inverse normal of (u + 1/2) / 2^32
 float ref_power(float theta, int64_t p, int64_t q);      // RN32(theta^(-p/q)), theta > 0, 0 <= p, 0 < q
 double ref_log64(double x);                              // the written sequence
