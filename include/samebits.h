@@ -284,6 +284,104 @@ SB_API sb_status sb_doctor(sb_report **out, sb_error *err);
 // if it is none).
 SB_API sb_status sb_digest_file(const char *path, uint8_t bytes[32], uint8_t tree[32], int64_t *arrays, sb_error *err);
 
+// ---------------------------------------------------------------- language models
+
+// Training, evaluation and generation of Llama-shaped decoders on byte tokens, as `samebits lm` does them. docs/lm.md
+// fixes the values: recipe, ledger, checkpoint, sampling. Whole runs depend on the recipe and the data alone: the ledger
+// and every checkpoint are the same bytes for any device, level, thread count, number of processes and interruptions.
+
+// What a run reports while it works. Return 0 from the listener to go on; anything else ends the run after the step
+// under way, saves it and gives SB_ERR_INTERRUPTED.
+typedef enum sb_lm_event_kind {
+    SB_LM_STARTED = 1,  // step: the one the run starts after; text: the level that runs
+    SB_LM_WORKER,       // worker, and text: its level
+    SB_LM_STEP,         // step, loss, tokens_per_second, seconds_left
+    SB_LM_EVALUATED,    // step, loss (nats), bits_per_byte of the held-out part
+    SB_LM_SAVED,        // step; text: the file
+    SB_LM_SABOTAGED,    // step; text: the tensor
+    SB_LM_FINISHED      // step; text: the last checkpoint
+} sb_lm_event_kind;
+typedef struct sb_lm_event {
+    sb_lm_event_kind kind;
+    int worker;
+    int64_t step, steps;
+    double loss, bits_per_byte, tokens_per_second, seconds_left;
+    const char *text; // valid during the call
+} sb_lm_event;
+
+// Another process that takes a range of a step's shards.
+typedef struct sb_lm_worker {
+    const char *isa; // NULL: the best there
+    int threads;     // 0: the number of cores
+    int64_t shards;  // 0: an even part of what the others leave
+} sb_lm_worker;
+
+typedef struct sb_lm_run {
+    size_t size;
+    const char *recipe;  // a file; train only
+    const char *data;    // the text; resume: NULL is the path that train was given
+    const char *folder;  // made if absent: recipe.json, ledger.jsonl, step-NNNNNNNNN/model.safetensors (and config.json)
+    int64_t until;       // save and stop after this step; 0: the recipe's last
+    int worker_count;    // 0: this process does all shards, on its threads
+    const sb_lm_worker *workers;
+    const char *worker_command; // a program that `PROGRAM lm worker --isa L --threads N` calls sb_lm_work with
+    int64_t sabotage_step;      // test: one ulp added to one gradient element at this step; 0: never
+    int (*listener)(void *user, const sb_lm_event *event); // may be NULL
+    void *user;
+} sb_lm_run;
+
+// Starts a run in a folder that holds no checkpoint. A loss or gradient that is not finite: SB_ERR_NONFINITE naming step,
+// shard and tensor; a worker that died: SB_ERR_WORKER; either way the last good state is saved.
+SB_API sb_status sb_lm_train(sb_context *ctx, const sb_lm_run *run, sb_error *err);
+// Goes on from the folder's newest checkpoint; ledger lines after it are cut and come again, the same.
+SB_API sb_status sb_lm_resume(sb_context *ctx, const sb_lm_run *run, sb_error *err);
+// The worker's side of a shared step, over the socket that its starter left at descriptor 3.
+SB_API sb_status sb_lm_work(sb_context *ctx, sb_error *err);
+
+typedef struct sb_lm_evaluation {
+    double loss;          // nats a byte
+    double bits_per_byte; // RN64(loss * 0x1.71547652b82fep+0)
+    int64_t bytes;        // predicted
+} sb_lm_evaluation;
+// A checkpoint (file or folder) on the held-out part of its data, or, if whole is set, on all of any text.
+SB_API sb_status sb_lm_evaluate(sb_context *ctx, const char *checkpoint, const char *data, int whole, sb_lm_evaluation *out, sb_error *err);
+
+typedef struct sb_lm_generation {
+    size_t size;
+    const char *checkpoint;
+    const uint8_t *prompt; // at least one byte
+    int64_t prompt_bytes;
+    int64_t tokens;      // bytes to make
+    double temperature;  // 0: greedy
+    int64_t top_k;       // 0: all
+    double top_p;        // in (0, 1]; 0: 1
+    uint64_t seed;
+} sb_lm_generation;
+SB_API sb_status sb_lm_generate(sb_context *ctx, const sb_lm_generation *options, uint8_t *out, sb_error *err); // out[tokens]
+
+typedef struct sb_lm_description {
+    char name[64];
+    int64_t parameters;
+    int64_t tokens_per_step;     // targets: shards * shard_sequences * sequence_length
+    int64_t state_bytes;         // weights and two moments
+    int64_t gradient_bytes;      // one set of gradients
+    int64_t gradient_sets;       // of them that live at once on one thread
+    int64_t activation_bytes;    // of one shard in flight: one a thread
+    int64_t step_read_bytes;     // text read a step
+    int64_t step_exchange_bytes; // a step shared by two processes: gradients up and down, each worker
+    int64_t ledger_line_bytes, checkpoint_bytes;
+} sb_lm_description;
+SB_API sb_status sb_lm_describe(sb_context *ctx, const char *recipe, sb_lm_description *out, sb_error *err);
+
+typedef struct sb_lm_difference {
+    int64_t steps_a, steps_b; // in each ledger
+    int equal;                // every line the same
+    int64_t step;             // of the first difference
+    char field[32];           // "rate" "losses[3]" "gradient" "state" "recipe" "end" (one ledger stops) ...
+} sb_lm_difference;
+// Both files must be ledgers whose chains of hashes hold.
+SB_API sb_status sb_lm_ledger_compare(const char *a, const char *b, sb_lm_difference *out, sb_error *err);
+
 #ifdef __cplusplus
 }
 #endif
