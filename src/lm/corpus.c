@@ -21,10 +21,8 @@ sb_status sbi_corpus_load(sb_context *ctx, const sbi_recipe *recipe, const char 
         return status;
     out->train = any ? 0 : out->size - recipe->held_out;
     if (!any) {
-        uint8_t digest[32];
         char hex[65];
-        sb_sha256(out->bytes, (size_t)out->size, digest);
-        sbi_hex(digest, 32, hex);
+        sbi_sha256_hex(out->bytes, out->size, hex);
         if (strcmp(hex, recipe->data_sha256) != 0)
             status = sbi_fail(err, SB_ERR_ARGUMENT, "data", "the recipe names another text: SHA-256 %.16s..., this one has %.16s...",
                               recipe->data_sha256, hex);
@@ -37,9 +35,9 @@ sb_status sbi_corpus_load(sb_context *ctx, const sbi_recipe *recipe, const char 
     return status;
 }
 
-sb_status sbi_corpus_gather(const sbi_corpus *corpus, const int64_t *starts, sb_array *ids, sb_array *targets, sb_error *err) {
-    const int64_t *shape = sb_array_shape(ids);
-    int64_t batch = shape[0], length = shape[1], count = batch * length;
+sb_status sbi_corpus_gather(const sbi_corpus *corpus, const int64_t *starts, int64_t batch, int64_t length, sb_array *ids,
+                            sb_array *targets, sb_error *err) {
+    int64_t count = batch * length;
     int32_t *tokens = sbi_allocate(&corpus->allocator, 2 * count, sizeof *tokens, err);
     if (!tokens)
         return SB_ERR_MEMORY;
@@ -50,9 +48,9 @@ sb_status sbi_corpus_gather(const sbi_corpus *corpus, const int64_t *starts, sb_
             tokens[count + b * length + t] = sample[t + 1];
         }
     }
-    sb_status status = sb_array_write(ids, tokens, (size_t)count * sizeof *tokens, err);
+    sb_status status = sbi_array_write(ids, tokens, (size_t)count * sizeof *tokens, err);
     if (status == SB_OK)
-        status = sb_array_write(targets, tokens + count, (size_t)count * sizeof *tokens, err);
+        status = sbi_array_write(targets, tokens + count, (size_t)count * sizeof *tokens, err);
     sbi_release(&corpus->allocator, tokens);
     return status;
 }

@@ -85,8 +85,8 @@ sb_status sbi_decoder_layout(const sbi_allocator *allocator, const sbi_model *mo
 
 void sbi_decoder_free(sbi_decoder *decoder) {
     sbi_tensors_free(&decoder->weights);
-    sb_array_free(decoder->cosine);
-    sb_array_free(decoder->sine);
+    sbi_array_free(decoder->cosine);
+    sbi_array_free(decoder->sine);
     sbi_layout_free(&decoder->layout);
     if (decoder->allocator.release)
         sbi_release(&decoder->allocator, decoder->layers);
@@ -99,9 +99,9 @@ sb_status sbi_decoder_new(sb_context *ctx, const sbi_model *model, int64_t posit
         return status;
     int64_t shape[2] = {positions, out->head_size / 2};
     out->positions = positions;
-    status = sb_array_new(ctx, SB_F32, 2, shape, &out->cosine, err);
+    status = sbi_array_new(ctx, SB_F32, 2, shape, &out->cosine, err);
     if (status == SB_OK)
-        status = sb_array_new(ctx, SB_F32, 2, shape, &out->sine, err);
+        status = sbi_array_new(ctx, SB_F32, 2, shape, &out->sine, err);
     if (status == SB_OK)
         status = sbi_rotary_table(ctx, (float)model->rope_theta, out->cosine, out->sine, err);
     if (status == SB_OK)
@@ -125,14 +125,14 @@ static sb_array *hold(sbi_pass *pass, sb_array *a) {
 static sb_array *made(sb_context *ctx, sbi_pass *pass, sb_status *status, sb_dtype dtype, int ndim, const int64_t *shape, sb_error *err) {
     sb_array *a = NULL;
     if (*status == SB_OK)
-        *status = sb_array_new(ctx, dtype, ndim, shape, &a, err);
+        *status = sbi_array_new(ctx, dtype, ndim, shape, &a, err);
     return *status == SB_OK ? hold(pass, a) : NULL;
 }
 
 static sb_array *seen(sbi_pass *pass, sb_status *status, sb_array *from, int ndim, const int64_t *shape, sb_error *err) {
     sb_array *a = NULL;
     if (*status == SB_OK)
-        *status = sb_array_reshape(from, ndim, shape, &a, err);
+        *status = sbi_array_reshape(from, ndim, shape, &a, err);
     return *status == SB_OK ? hold(pass, a) : NULL;
 }
 
@@ -146,7 +146,7 @@ sb_status sbi_pass_new(sb_context *ctx, const sbi_decoder *decoder, int64_t batc
         return sbi_fail(err, SB_ERR_SIZE, "length", "%lld sequences of %lld tokens overflow", (long long)batch, (long long)length);
     int64_t rows[2] = {n, m->hidden_size}, wide[2] = {n, m->intermediate_size}, narrow[2] = {n, m->kv_heads * size};
     int64_t heads[4] = {batch, length, m->heads, size}, groups[4] = {batch, length, m->kv_heads, size};
-    int64_t per_head[3] = {batch, length, m->heads}, words[2] = {n, m->vocabulary}, tokens[2] = {batch, length};
+    int64_t per_head[3] = {batch, length, m->heads}, words[2] = {n, m->vocabulary};
     sb_status status = SB_OK;
     out->layers = sbi_allocate(&decoder->allocator, out->layer_count, sizeof *out->layers, err);
     out->owned = sbi_allocate(&decoder->allocator, PASS_LAYER_ARRAYS * out->layer_count + PASS_OTHER_ARRAYS, sizeof *out->owned, err);
@@ -178,7 +178,7 @@ sb_status sbi_pass_new(sb_context *ctx, const sbi_decoder *decoder, int64_t batc
             l->total = NEW(SB_F64, 3, per_head);
         }
     }
-    out->ids = NEW(SB_I32, 2, tokens);
+    out->ids = NEW(SB_I32, 1, &n);
     out->targets = NEW(SB_I32, 1, &n);
     out->output = NEW(SB_F32, 2, rows);
     out->logits = NEW(SB_F32, 2, words);
@@ -212,17 +212,18 @@ void sbi_pass_free(sbi_pass *pass) {
     if (!pass->decoder)
         return;
     for (int64_t i = pass->owned_count - 1; i >= 0; i--)
-        sb_array_free(pass->owned[i]);
+        sbi_array_free(pass->owned[i]);
     sbi_release(&pass->decoder->allocator, pass->owned);
     sbi_release(&pass->decoder->allocator, pass->layers);
     *pass = (sbi_pass){0};
 }
 
 int64_t sbi_pass_bytes(const sbi_model *m, int64_t batch, int64_t length) {
-    int64_t n = batch * length, d = m->hidden_size, f = m->intermediate_size, g = m->kv_heads * (d / m->heads);
-    int64_t layer = 4 * n * (6 * d + 2 * g + 3 * f) + 16 * n + 12 * n * m->heads;
-    int64_t rest = 4 * n * (1 + 1 + d + m->vocabulary) + 8 * n + (m->final_norm ? 4 * n * d + 8 * n : 0);
-    return m->layers * layer + rest + 4 * n * (5 * d + f + 2 * g);
+    int64_t d = m->hidden_size, f = m->intermediate_size, g = m->kv_heads * (d / m->heads), rows, bytes;
+    int64_t layer = 4 * (6 * d + 2 * g + 3 * f) + 16 + 12 * m->heads; // a row
+    int64_t rest = 4 * (2 + d + m->vocabulary) + 8 + (m->final_norm ? 4 * d + 8 : 0) + 4 * (5 * d + f + 2 * g);
+    bool fits = sbi_multiply(batch, length, &rows) && sbi_multiply(rows, m->layers * layer + rest, &bytes);
+    return fits ? bytes : -1;
 }
 
 // ---------------------------------------------------------------- cache
@@ -232,9 +233,9 @@ void sbi_cache_free(sbi_cache *cache) {
         return;
     for (int64_t i = 0; i < cache->decoder->model.layers; i++) {
         if (cache->keys)
-            sb_array_free(cache->keys[i]);
+            sbi_array_free(cache->keys[i]);
         if (cache->values)
-            sb_array_free(cache->values[i]);
+            sbi_array_free(cache->values[i]);
     }
     sbi_release(&cache->decoder->allocator, cache->keys);
     sbi_release(&cache->decoder->allocator, cache->values);
@@ -249,9 +250,9 @@ sb_status sbi_cache_new(sb_context *ctx, const sbi_decoder *decoder, int64_t pos
     out->values = sbi_allocate(&decoder->allocator, layers, sizeof *out->values, err);
     sb_status status = out->keys && out->values ? SB_OK : SB_ERR_MEMORY;
     for (int64_t i = 0; i < layers && status == SB_OK; i++) {
-        status = sb_array_new(ctx, SB_F32, 4, shape, &out->keys[i], err);
+        status = sbi_array_new(ctx, SB_F32, 4, shape, &out->keys[i], err);
         if (status == SB_OK)
-            status = sb_array_new(ctx, SB_F32, 4, shape, &out->values[i], err);
+            status = sbi_array_new(ctx, SB_F32, 4, shape, &out->values[i], err);
     }
     if (status != SB_OK)
         sbi_cache_free(out);
@@ -260,16 +261,16 @@ sb_status sbi_cache_new(sb_context *ctx, const sbi_decoder *decoder, int64_t pos
 
 // Rows first .. first + count - 1 of a cache array, as [count, g * d] and as [1, count, g, d].
 static sb_status cache_rows(sb_array *cache, int64_t first, int64_t count, sb_array **rows, sb_array **rows4, sb_error *err) {
-    const int64_t *shape = sb_array_shape(cache);
+    const int64_t *shape = cache->shape;
     int64_t flat[2] = {shape[1], shape[2] * shape[3]}, four[4] = {1, count, shape[2], shape[3]};
     sb_array *whole = NULL;
     *rows = *rows4 = NULL;
-    sb_status status = sb_array_reshape(cache, 2, flat, &whole, err);
+    sb_status status = sbi_array_reshape(cache, 2, flat, &whole, err);
     if (status == SB_OK)
-        status = sb_array_slice(whole, first, count, rows, err);
+        status = sbi_array_slice(whole, first, count, rows, err);
     if (status == SB_OK)
-        status = sb_array_reshape(*rows, 4, four, rows4, err);
-    sb_array_free(whole);
+        status = sbi_array_reshape(*rows, 4, four, rows4, err);
+    sbi_array_free(whole);
     return status;
 }
 
@@ -321,10 +322,10 @@ sb_status sbi_decoder_forward(sb_context *ctx, const sbi_decoder *decoder, sbi_p
         TRY(sbi_linear(ctx, a->gated, w[l->down], WEIGHT(l->down_bias), true, next, err));
         if (!pass->training && i + 1 < m->layers)
             TRY(sbi_copy(ctx, next, a->input, err));
-        sb_array_free(k);
-        sb_array_free(k4);
-        sb_array_free(v);
-        sb_array_free(v4);
+        sbi_array_free(k);
+        sbi_array_free(k4);
+        sbi_array_free(v);
+        sbi_array_free(v4);
         k = k4 = v = v4 = NULL;
     }
     if (decoder->norm >= 0)
@@ -333,10 +334,10 @@ sb_status sbi_decoder_forward(sb_context *ctx, const sbi_decoder *decoder, sbi_p
     if (cache)
         cache->used += length;
 done:
-    sb_array_free(k);
-    sb_array_free(k4);
-    sb_array_free(v);
-    sb_array_free(v4);
+    sbi_array_free(k);
+    sbi_array_free(k4);
+    sbi_array_free(v);
+    sbi_array_free(v4);
     return status;
 }
 

@@ -42,6 +42,8 @@ typedef struct sbi_recipe {
 sb_status sbi_recipe_read(sb_context *ctx, sbi_arena *arena, const char *bytes, int64_t size, sbi_recipe *out, sb_error *err);
 sb_status sbi_recipe_load(sb_context *ctx, sbi_arena *arena, const char *path, sbi_recipe *out, sb_error *err);
 
+void sbi_sha256_hex(const void *bytes, int64_t size, char out[65]);
+
 // ---- corpus.c (tokens are bytes: token = byte value)
 typedef struct sbi_corpus {
     sbi_allocator allocator;
@@ -51,8 +53,9 @@ typedef struct sbi_corpus {
 // Reads the text. The recipe's SHA-256 must be its own, unless `any` is set; the parts must hold a sample each.
 sb_status sbi_corpus_load(sb_context *ctx, const sbi_recipe *recipe, const char *path, bool any, sbi_corpus *out, sb_error *err);
 void sbi_corpus_free(sbi_corpus *corpus);
-// ids[b, t] and targets[b * t] (int32) of the samples that start at `starts`.
-sb_status sbi_corpus_gather(const sbi_corpus *corpus, const int64_t *starts, sb_array *ids, sb_array *targets, sb_error *err);
+// ids and targets[batch * length] (int32) of the samples that start at `starts`.
+sb_status sbi_corpus_gather(const sbi_corpus *corpus, const int64_t *starts, int64_t batch, int64_t length, sb_array *ids,
+                            sb_array *targets, sb_error *err);
 
 // ---- decoder.c
 typedef struct sbi_decoder_layer { // numbers of parameters in the layout; -1: absent
@@ -96,7 +99,7 @@ typedef struct sbi_pass {
 sb_status sbi_pass_new(sb_context *ctx, const sbi_decoder *decoder, int64_t batch, int64_t length, bool training,
                        sbi_pass *out, sb_error *err);
 void sbi_pass_free(sbi_pass *pass);
-int64_t sbi_pass_bytes(const sbi_model *model, int64_t batch, int64_t length); // of a training pass
+int64_t sbi_pass_bytes(const sbi_model *model, int64_t batch, int64_t length); // of a training pass; -1: overflow
 
 // Keys and values of the positions so far, for generation: [1, positions, kv_heads, head_size] a layer.
 typedef struct sbi_cache {
@@ -131,48 +134,51 @@ sb_status sbi_ledger_cut(const sbi_allocator *allocator, const char *path, const
 sb_status sbi_ledger_compare(const sbi_allocator *allocator, const char *a, const char *b, sb_lm_difference *out, sb_error *err);
 
 // ---- trainer.c
+// The arrays of a state under their names in a checkpoint: weights, "optimizer.first.NAME", "optimizer.second.NAME"
+// (the trainer's own arrays) and "optimizer.power" (binary64: beta1^t, beta2^t; a copy).
+typedef struct sbi_state {
+    sbi_arena *arena;
+    int64_t count;
+    const char **names;
+    sb_array **arrays;
+    sb_array *power;
+} sbi_state;
+
 typedef struct sbi_trainer {
     sb_context *ctx;
     const sbi_recipe *recipe;
     const sbi_corpus *corpus;
     sbi_decoder decoder;
     sbi_optimizer optimizer;
+    sbi_state state;
     sbi_tree *tree;
-    sbi_pass *passes; // one a slot of the tree
+    sbi_pass *passes;  // one a slot of the tree, made at its first shard
     sb_array **starts; // int64[shard_sequences] a slot
     int64_t slots;
-    double *losses; // [shards]
-    int64_t step;   // completed
-    int64_t computing; // the step under way
-    double best_loss;  // mean held-out loss at the best scheduled checkpoint
-    int64_t best_step; // -1: none yet
+    double *losses;      // [shards], of the last step computed
+    int64_t step;        // completed
+    double best_loss;    // mean held-out loss at the best scheduled checkpoint
+    int64_t best_step;   // -1: none yet
 } sbi_trainer;
 
-// For shards first .. first + count - 1. Weights are zero until initialized or loaded.
+// For shards first .. first + count - 1. Weights are zero until initialized or restored.
 sb_status sbi_trainer_new(sb_context *ctx, const sbi_recipe *recipe, const sbi_corpus *corpus, int64_t first, int64_t count,
                           sbi_trainer *out, sb_error *err);
 void sbi_trainer_free(sbi_trainer *trainer);
 sb_status sbi_trainer_initialize(sbi_trainer *trainer, sb_error *err); // the weights of step 0
-// Computes the trainer's own shards of step `step` + 1 into its tree.
+// Computes the trainer's own shards of step `step` + 1 into its (reset) tree.
 sb_status sbi_trainer_compute(sbi_trainer *trainer, sb_error *err);
-// Names the step, tensor and (by computing the shards again) shard of a gradient that is not finite; SB_OK if it is.
+// SB_ERR_NONFINITE naming step, tensor and (found by computing shards again) shard of a gradient that is not finite.
 sb_status sbi_trainer_check(sbi_trainer *trainer, const sbi_tensors *gradient, sb_error *err);
 // Clips and applies the combined gradient: the step is done. Every process of a step calls it.
 sb_status sbi_trainer_apply(sbi_trainer *trainer, sbi_tensors *gradient, sb_error *err);
+// Of the step (T10): S over the shards' losses, divided by N.
+sb_status sbi_trainer_loss(sbi_trainer *trainer, double *loss, sb_error *err);
 sb_status sbi_trainer_digest(sbi_trainer *trainer, char state[65], sb_error *err);
-
-// The arrays of a state under their names in a checkpoint: weights, "optimizer.first.NAME", "optimizer.second.NAME"
-// and "optimizer.power" (binary64: beta1^t, beta2^t).
-typedef struct sbi_state {
-    sbi_allocator allocator;
-    int64_t count;
-    const char **names;
-    sb_array **arrays;
-    sb_array *power; // a copy
-    sbi_arena *arena;
-} sbi_state;
-sb_status sbi_state_of(sbi_trainer *trainer, sbi_state *out, sb_error *err);
-void sbi_state_free(sbi_state *state);
+// The arrays in one buffer, tensor after tensor in the order of `state`, in host order (and back). bytes: all of it.
+int64_t sbi_trainer_bytes(const sbi_trainer *trainer);
+sb_status sbi_trainer_export(sbi_trainer *trainer, uint8_t *to, sb_error *err);
+sb_status sbi_trainer_import(sbi_trainer *trainer, const uint8_t *from, sb_error *err);
 
 // ---- checkpoint.c
 typedef struct sbi_checkpoint {
@@ -186,23 +192,30 @@ typedef struct sbi_checkpoint {
     char ledger[65], state[65];
 } sbi_checkpoint;
 #define SBI_CHECKPOINT_FILE "model.safetensors"
-// FOLDER/step-000000060/model.safetensors, with config.json beside it; then drops the oldest beyond `keep` (never the best).
-sb_status sbi_checkpoint_save(sbi_trainer *trainer, const sbi_ledger *ledger, const char *folder, sb_error *err);
+// FOLDER/step-000000060/model.safetensors, with config.json beside it.
+sb_status sbi_checkpoint_save(sbi_trainer *trainer, const sbi_ledger *ledger, const char *state, const char *folder, sb_error *err);
+#define SBI_PATH 4096
+// folder/step-000000060/FILE
+sb_status sbi_checkpoint_path(const char *folder, int64_t step, const char *file, char path[SBI_PATH], sb_error *err);
+// Drops checkpoints beyond the newest `keep`, the best excepted, and what interrupted writes left behind.
+sb_status sbi_checkpoint_prune(const sbi_trainer *trainer, const char *folder, sb_error *err);
 // A file, or a folder that holds one. Checks everything but the state's digest.
 sb_status sbi_checkpoint_open(sb_context *ctx, const char *path, sbi_checkpoint *out, sb_error *err);
-// The newest checkpoint of a run's folder: path[size]. SB_ERR_STATE if there is none.
-sb_status sbi_checkpoint_newest(const sbi_allocator *allocator, const char *folder, char *path, size_t size, sb_error *err);
+// The newest checkpoint of a run's folder. SB_ERR_STATE if there is none.
+sb_status sbi_checkpoint_newest(const sbi_allocator *allocator, const char *folder, char path[SBI_PATH], sb_error *err);
 sb_status sbi_checkpoint_weights(const sbi_checkpoint *checkpoint, sbi_decoder *decoder, sb_error *err);
 sb_status sbi_checkpoint_restore(const sbi_checkpoint *checkpoint, sbi_trainer *trainer, sb_error *err); // checks the digest too
 void sbi_checkpoint_close(sbi_checkpoint *checkpoint);
 
 // ---- crew.c: processes that share a step
 typedef struct sbi_crew sbi_crew;
-sb_status sbi_crew_start(sbi_trainer *trainer, const sb_lm_run *run, const char *data, sbi_crew **out, sb_error *err);
+sb_status sbi_crew_start(sbi_trainer *trainer, const sb_lm_run *run, const char *data, sbi_crew **out, sb_error *err); // *out also on failure
 // The step's losses and tree nodes from all workers into the trainer's tree.
 sb_status sbi_crew_gather(sbi_crew *crew, sbi_trainer *trainer, sb_error *err);
 sb_status sbi_crew_spread(sbi_crew *crew, sbi_trainer *trainer, const sbi_tensors *gradient, sb_error *err);
-sb_status sbi_crew_agree(sbi_crew *crew, const char *state, sb_error *err); // every worker's digest is ours
+// Every worker's digest of its state is ours; else SB_ERR_WORKER, and *differs unless one merely died.
+sb_status sbi_crew_agree(sbi_crew *crew, const char *state, bool *differs, sb_error *err);
+const char *sbi_crew_level(const sbi_crew *crew, int worker); // the CPU level that it runs
 void sbi_crew_end(sbi_crew *crew);
 sb_status sbi_crew_work(sb_context *ctx, int socket, sb_error *err); // the worker's side
 

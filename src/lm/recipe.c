@@ -299,10 +299,17 @@ static sb_status write_text(sb_context *ctx, sbi_arena *arena, sbi_recipe *recip
         return sbi_fail(err, SB_ERR_MEMORY, "", "out of memory for the recipe's text");
     if (!recipe->text)
         return SB_ERR_MEMORY;
-    uint8_t digest[32];
-    sb_sha256(recipe->text, (size_t)recipe->text_length, digest);
-    sbi_hex(digest, 32, recipe->sha256);
+    sbi_sha256_hex(recipe->text, recipe->text_length, recipe->sha256);
     return SB_OK;
+}
+
+void sbi_sha256_hex(const void *bytes, int64_t size, char out[65]) {
+    uint8_t digest[32];
+    sbi_sha256 hash;
+    sbi_sha256_start(&hash);
+    sbi_sha256_add(&hash, bytes, (size_t)size);
+    sbi_sha256_end(&hash, digest);
+    sbi_hex(digest, 32, out);
 }
 
 sb_status sbi_recipe_read(sb_context *ctx, sbi_arena *arena, const char *bytes, int64_t size, sbi_recipe *out, sb_error *err) {

@@ -46,25 +46,25 @@ sb_status sbi_layout_add(sbi_layout *layout, const char *prefix, const char *nam
 void sbi_tensors_free(sbi_tensors *tensors) {
     if (tensors->items)
         for (int64_t i = 0; i < tensors->layout->count; i++)
-            sb_array_free(tensors->items[i]);
+            sbi_array_free(tensors->items[i]);
     if (tensors->layout)
         sbi_release(&tensors->layout->allocator, tensors->items);
-    sb_array_free(tensors->flat);
+    sbi_array_free(tensors->flat);
     *tensors = (sbi_tensors){0};
 }
 
 sb_status sbi_tensors_new(sb_context *ctx, const sbi_layout *layout, sbi_tensors *out, sb_error *err) {
     *out = (sbi_tensors){.layout = layout};
-    sb_status status = sb_array_new(ctx, SB_F32, 1, &layout->extent, &out->flat, err);
+    sb_status status = sbi_array_new(ctx, SB_F32, 1, &layout->extent, &out->flat, err);
     if (status == SB_OK && !(out->items = sbi_allocate(&layout->allocator, layout->count, sizeof *out->items, err)))
         status = SB_ERR_MEMORY;
     for (int64_t i = 0; i < layout->count && status == SB_OK; i++) {
         const sbi_parameter *item = &layout->items[i];
         sb_array *row = NULL;
-        status = sb_array_slice(out->flat, item->offset, item->size, &row, err);
+        status = sbi_array_slice(out->flat, item->offset, item->size, &row, err);
         if (status == SB_OK)
-            status = sb_array_reshape(row, item->ndim, item->shape, &out->items[i], err);
-        sb_array_free(row);
+            status = sbi_array_reshape(row, item->ndim, item->shape, &out->items[i], err);
+        sbi_array_free(row);
     }
     if (status != SB_OK)
         sbi_tensors_free(out);
@@ -78,19 +78,19 @@ sb_status sbi_tensors_digest(sb_context *ctx, const sbi_tensors *tensors, uint8_
         return SB_ERR_MEMORY;
     for (int64_t i = 0; i < layout->count; i++)
         names[i] = layout->items[i].name;
-    sb_status status = sb_digest_arrays(ctx, layout->count, names, (const sb_array *const *)tensors->items, out, err);
+    sb_status status = sbi_digest_arrays(ctx, layout->count, names, (const sb_array *const *)tensors->items, out, err);
     sbi_release(&layout->allocator, names);
     return status;
 }
 
 static sb_status fill(sb_array *a, float value, const sbi_allocator *allocator, sb_error *err) {
-    int64_t size = sb_array_size(a);
+    int64_t size = a->size;
     float *values = sbi_allocate(allocator, size, sizeof *values, err);
     if (!values)
         return SB_ERR_MEMORY;
     for (int64_t i = 0; i < size; i++)
         values[i] = value;
-    sb_status status = sb_array_write(a, values, (size_t)size * sizeof *values, err);
+    sb_status status = sbi_array_write(a, values, (size_t)size * sizeof *values, err);
     sbi_release(allocator, values);
     return status;
 }

@@ -16,14 +16,14 @@ sb_status sbi_schedule_cosine(sb_context *ctx, int64_t steps, int64_t warm_up, d
                         (long long)warm_up, (long long)steps);
     for (int64_t t = 1; t <= steps; t++)
         rates[t - 1] = t <= warm_up ? 0.0f : (float)(0x1.921fb54442d18p+1 * (double)(t - warm_up) / (double)(steps - warm_up));
-    sb_status status = sb_array_new(ctx, SB_F32, 1, &steps, &angles, err);
+    sb_status status = sbi_array_new(ctx, SB_F32, 1, &steps, &angles, err);
     if (status == SB_OK)
-        status = sb_array_write(angles, rates, (size_t)steps * sizeof *rates, err);
+        status = sbi_array_write(angles, rates, (size_t)steps * sizeof *rates, err);
     if (status == SB_OK)
         status = sbi_unary(ctx, SB_COS, angles, angles, err);
     if (status == SB_OK)
-        status = sb_array_read(angles, rates, (size_t)steps * sizeof *rates, err);
-    sb_array_free(angles);
+        status = sbi_array_read(angles, rates, (size_t)steps * sizeof *rates, err);
+    sbi_array_free(angles);
     for (int64_t t = 1; t <= steps && status == SB_OK; t++) {
         if (t <= warm_up) {
             rates[t - 1] = (float)(learning_rate * (double)t / (double)warm_up);

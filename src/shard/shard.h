@@ -44,11 +44,14 @@ sb_status sbi_tree_compute(sbi_tree *tree, double *losses, sb_error *err);
 // A spare gradient to fill with a node from another process, and the node's entry into the tree (also on failure it
 // belongs to the tree again).
 sb_status sbi_tree_spare(sbi_tree *tree, sbi_gradient **out, sb_error *err);
+void sbi_tree_give(sbi_tree *tree, sbi_gradient *gradient); // a spare one back, unused
 sb_status sbi_tree_add(sbi_tree *tree, sbi_gradient *gradient, int level, int64_t index, sb_error *err);
 // Nodes that wait for a side from elsewhere, one after another (NULL, then the last returned); the step's gradient,
 // once everything is in (else NULL).
 sbi_gradient *sbi_tree_waiting(sbi_tree *tree, sbi_gradient *after);
 sbi_gradient *sbi_tree_root(sbi_tree *tree);
+// How many nodes a process with these shards of K is left with: what it sends to the others.
+int64_t sbi_tree_loose(int64_t shards, int64_t first, int64_t count);
 void sbi_tree_reset(sbi_tree *tree); // everything becomes spare: the next step
 
 // ---- message.c

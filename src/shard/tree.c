@@ -46,7 +46,7 @@ void sbi_tree_free(sbi_tree *tree) {
     if (tree->slots)
         for (int i = 0; i < tree->slot_count; i++)
             if (tree->slots[i].ctx != tree->ctx)
-                sb_context_free(tree->slots[i].ctx);
+                sbi_context_free(tree->slots[i].ctx);
     sbi_release(&tree->ctx->allocator, tree->slots);
     sbi_release(&tree->ctx->allocator, tree);
 }
@@ -64,7 +64,7 @@ sb_status sbi_tree_new(sb_context *ctx, const sbi_shard_job *job, int64_t first,
     tree->first = first;
     tree->count = count;
     atomic_flag_clear(&tree->lock);
-    int threads = sb_context_threads(ctx);
+    int threads = sbi_pool_threads(ctx->pool);
     tree->slot_count = threads > 1 && count >= threads ? threads : 1;
     tree->slots = sbi_allocate(&ctx->allocator, tree->slot_count, sizeof *tree->slots, err);
     sb_status status = tree->slots ? SB_OK : SB_ERR_MEMORY;
@@ -110,6 +110,8 @@ static void give(sbi_tree *tree, sbi_gradient **list, sbi_gradient *g) {
     unlock(tree);
 }
 
+void sbi_tree_give(sbi_tree *tree, sbi_gradient *gradient) { give(tree, &tree->spare, gradient); }
+
 // Adds a node and combines upwards as far as both sides are there.
 static sb_status enter(sbi_tree *tree, sb_context *ctx, sbi_gradient *g, int level, int64_t index, sb_error *err) {
     int64_t nodes = tree->job.shards; // of this level
@@ -120,6 +122,8 @@ static sb_status enter(sbi_tree *tree, sb_context *ctx, sbi_gradient *g, int lev
         return sbi_fail(err, SB_ERR_ARGUMENT, "index", "level %d of the tree has no node %lld", level, (long long)index);
     }
     for (;; level++, index /= 2, nodes = nodes / 2 + nodes % 2) {
+        g->level = level;
+        g->index = index;
         if (nodes == 1) {
             lock(tree);
             tree->root = g;
@@ -128,8 +132,6 @@ static sb_status enter(sbi_tree *tree, sb_context *ctx, sbi_gradient *g, int lev
         }
         if (index == nodes - 1 && index % 2 == 0)
             continue; // the last odd one passes up
-        g->level = level;
-        g->index = index;
         lock(tree);
         sbi_gradient **at = &tree->waiting;
         while (*at && ((*at)->level != level || (*at)->index != (index ^ 1)))
@@ -208,6 +210,25 @@ sb_status sbi_tree_compute(sbi_tree *tree, double *losses, sb_error *err) {
 sbi_gradient *sbi_tree_waiting(sbi_tree *tree, sbi_gradient *after) { return after ? after->next : tree->waiting; }
 
 sbi_gradient *sbi_tree_root(sbi_tree *tree) { return tree->root; }
+
+int64_t sbi_tree_loose(int64_t shards, int64_t first, int64_t count) {
+    int64_t low = first, high = first + count, loose = 0; // the complete nodes of a level of `nodes`
+    for (int64_t nodes = shards; low < high; nodes = nodes / 2 + nodes % 2) {
+        if (nodes == 1)
+            return loose + 1;
+        if (low % 2 == 1) {
+            loose++;
+            low++;
+        }
+        if (high % 2 == 1 && high != nodes && low < high) {
+            loose++;
+            high--;
+        }
+        low /= 2;
+        high = high / 2 + high % 2;
+    }
+    return loose;
+}
 
 void sbi_tree_reset(sbi_tree *tree) {
     while (tree->waiting) {
