@@ -373,6 +373,9 @@ typedef struct sb_lm_description {
 } sb_lm_description;
 SB_API sb_status sb_lm_describe(sb_context *ctx, const char *recipe, sb_lm_description *out, sb_error *err);
 
+// The nearest double of a decimal number, the whole text, in any locale: for options that reach bits.
+SB_API sb_status sb_parse_real(const char *text, double *out, sb_error *err);
+
 typedef struct sb_lm_difference {
     int64_t steps_a, steps_b; // in each ledger
     int equal;                // every line the same

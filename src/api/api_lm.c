@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Language models: the exported functions.
 #include "api.h"
+#include "json.h"
 #include "lm.h"
 
 static sb_status take_run(const sb_lm_run *run, sb_lm_run *known, sb_error *err) {
@@ -76,4 +77,13 @@ sb_status sb_lm_ledger_compare(const char *a, const char *b, sb_lm_difference *o
     NEED(b);
     NEED(out);
     return sbi_ledger_compare(&sbi_malloc_allocator, a, b, out, err);
+}
+
+sb_status sb_parse_real(const char *text, double *out, sb_error *err) {
+    char shown[80];
+    NEED(text);
+    NEED(out);
+    if (!sbi_real_parse(text, (int64_t)strlen(text), out))
+        return sbi_fail(err, SB_ERR_ARGUMENT, "text", "%s is not a decimal number", sbi_escape(text, strlen(text), shown, sizeof shown));
+    return SB_OK;
 }
