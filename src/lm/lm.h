@@ -219,7 +219,7 @@ const char *sbi_crew_level(const sbi_crew *crew, int worker); // the CPU level t
 void sbi_crew_end(sbi_crew *crew);
 sb_status sbi_crew_work(sb_context *ctx, int socket, sb_error *err); // the worker's side
 
-// ---- run.c, evaluate.c, generate.c, describe.c
+// ---- training_run.c, evaluate.c, generate.c, describe.c
 sb_status sbi_lm_train(sb_context *ctx, const sb_lm_run *run, sb_error *err);
 sb_status sbi_lm_resume(sb_context *ctx, const sb_lm_run *run, sb_error *err);
 // Mean loss (nats, binary64) over windows of `length` + 1 bytes, each starting `length` after the one before.
