@@ -6,13 +6,14 @@
 #include "prove.h"
 
 #include "base.h"
+#include "cli.h"
 #include "prove_judge.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-extern const char sbi_text_functions[], sbi_text_hard_cases[]; // references/*.tsv, embedded
+extern const unsigned char prove_recorded[], prove_hard_cases[]; // references/*.tsv, embedded, closed by a zero
 
 enum { SLAB = 1 << 21, SLICE = 1 << 14 };
 #define ALL ((int64_t)1 << 32)
@@ -20,9 +21,9 @@ enum { SLAB = 1 << 21, SLICE = 1 << 14 };
 
 typedef struct prove_options {
     const char *device, *isa, *hard_out;
-    int64_t count;
+    uint64_t count;
     int threads;
-    bool all, json, quiet;
+    bool all, quick, json, quiet;
 } prove_options;
 
 typedef struct slab {
@@ -32,13 +33,6 @@ typedef struct slab {
     sbi_sha256 *hash;
     sbi_verdict verdicts[SLAB / SLICE];
 } slab;
-
-static const char usage[] =
-    "samebits prove NAME... | --all [--quick | --count N] [--device D] [--isa L] [--threads N] [--json] [--quiet]\n"
-    "  functions: exp log sin cos rsqrt sigmoid silu silu_grad normal\n"
-    "  --quick      2^26 inputs spread over all, and every recorded hard case, instead of all 2^32\n"
-    "  --count N    N such inputs, a power of two\n"
-    "  --hard-out F append the inputs found nearest to a tie to F\n";
 
 // Task 0 adds the outputs to the hash, the others judge a slice each.
 static void slab_task(void *argument, int64_t index) {
@@ -84,10 +78,10 @@ static sb_status outputs_of(sb_context *ctx, const sbi_judged *function, const u
 }
 
 // Rows of an embedded table: name, a number, hexadecimal digits. Calls back for those of this name.
-static void table_rows(const char *text, const char *name, void (*row)(void *user, const char *second, const char *third),
+static void table_rows(const unsigned char *table, const char *name, void (*row)(void *user, const char *second, const char *third),
                        void *user) {
     char fields[3][80];
-    for (const char *line = text; *line; line += *line == '\n') {
+    for (const char *line = (const char *)table; *line; line += *line == '\n') {
         const char *end = line + strcspn(line, "\n");
         if (sscanf(line, "%79[^\t\n]\t%79[^\t\n]\t%79[^\t\n]", fields[0], fields[1], fields[2]) == 3 && fields[0][0] != '#' &&
             strcmp(fields[0], name) == 0) {
@@ -125,7 +119,7 @@ static sb_status hard_misses(sb_context *ctx, const sbi_judged *function, int64_
     static hard_cases h;
     uint32_t got[1024];
     h.count = 0;
-    table_rows(sbi_text_hard_cases, function->name, hard_row, &h);
+    table_rows(prove_hard_cases, function->name, hard_row, &h);
     *tried = h.count;
     if (h.count == 0) {
         return SB_OK;
@@ -151,7 +145,7 @@ static sb_status append_hard(const char *path, const sbi_judged *function, const
 }
 
 static sb_status prove_one(sb_context *ctx, sbi_pool *pool, const sbi_judged *function, const prove_options *options,
-                           slab *s, int *exit_code, sb_error *err) {
+                           int64_t count, slab *s, int *exit_code, sb_error *err) {
     double start = sbi_seconds();
     sbi_sha256 hash;
     sbi_verdict total = {0};
@@ -162,10 +156,10 @@ static sb_status prove_one(sb_context *ctx, sbi_pool *pool, const sbi_judged *fu
     sbi_sha256_start(&hash);
     s->function = function;
     s->hash = &hash;
-    for (int64_t first = 0; first < options->count; first += SLAB) {
-        s->count = options->count - first < SLAB ? options->count - first : SLAB;
+    for (int64_t first = 0; first < count; first += SLAB) {
+        s->count = count - first < SLAB ? count - first : SLAB;
         for (int64_t i = 0; i < s->count; i++) {
-            s->inputs[i] = options->count == ALL ? (uint32_t)(first + i) : stratified(first + i, options->count);
+            s->inputs[i] = count == ALL ? (uint32_t)(first + i) : stratified(first + i, count);
         }
         status = outputs_of(ctx, function, s->inputs, s->outputs, s->count, err);
         if (status != SB_OK) {
@@ -177,9 +171,9 @@ static sb_status prove_one(sb_context *ctx, sbi_pool *pool, const sbi_judged *fu
         for (int64_t i = 0; i < slices; i++) {
             sbi_verdict_add(&total, &s->verdicts[i]);
         }
-        if (!options->quiet && options->count > QUICK && first / SLAB % 64 == 63) {
+        if (!options->quiet && count > QUICK && first / SLAB % 64 == 63) {
             fprintf(stderr, "%s: %lld %%, %lld misrounded so far\n", function->name,
-                    (long long)((first + SLAB) * 100 / options->count), (long long)total.misrounded);
+                    (long long)((first + SLAB) * 100 / count), (long long)total.misrounded);
         }
     }
     status = hard_misses(ctx, function, &tried, &total, err);
@@ -191,8 +185,8 @@ static sb_status prove_one(sb_context *ctx, sbi_pool *pool, const sbi_judged *fu
     }
     sbi_sha256_end(&hash, digest);
     sbi_hex(digest, sizeof digest, hex);
-    recorded_hash recorded = {.count = options->count};
-    table_rows(sbi_text_functions, function->name, recorded_row, &recorded);
+    recorded_hash recorded = {.count = count};
+    table_rows(prove_recorded, function->name, recorded_row, &recorded);
     bool equal = strcmp(recorded.digest, hex) == 0;
     const char *verdict = recorded.digest[0] ? equal ? "equal" : "different" : "none";
     double seconds = sbi_seconds() - start;
@@ -200,7 +194,7 @@ static sb_status prove_one(sb_context *ctx, sbi_pool *pool, const sbi_judged *fu
         printf("{\"function\": \"%s\", \"inputs\": %lld, \"hard_cases\": %lld, \"mpfr\": %s, \"checked_with_mpfr\": %lld, "
                "\"misrounded\": %lld, \"undecided\": %lld, \"seconds\": %.1f, \"sha256\": \"%s\", \"recorded\": \"%s\", "
                "\"device\": \"%s\", \"isa\": \"%s\", \"threads\": %d}\n",
-               function->name, (long long)options->count, (long long)tried, sbi_judge_has_mpfr ? "true" : "false",
+               function->name, (long long)count, (long long)tried, sbi_judge_has_mpfr ? "true" : "false",
                (long long)total.checked, (long long)total.misrounded, (long long)total.undecided, seconds, hex, verdict,
                sb_context_device(ctx), sb_context_isa(ctx), sb_context_threads(ctx));
     } else {
@@ -208,8 +202,8 @@ static sb_status prove_one(sb_context *ctx, sbi_pool *pool, const sbi_judged *fu
             printf("%s: of %08x came %08x, which is not the correctly rounded value\n", function->name, total.wrong_input,
                    total.wrong_output);
         }
-        printf("%s: %lld inputs", function->name, (long long)options->count);
-        if (options->count < ALL) {
+        printf("%s: %lld inputs", function->name, (long long)count);
+        if (count < ALL) {
             printf(" and %lld hard cases", (long long)tried);
         }
         if (sbi_judge_has_mpfr) {
@@ -223,87 +217,61 @@ static sb_status prove_one(sb_context *ctx, sbi_pool *pool, const sbi_judged *fu
     }
     fflush(stdout);
     if (total.misrounded || (recorded.digest[0] && !equal)) {
-        *exit_code = 1;
-    } else if (total.undecided && !equal && *exit_code == 0) {
-        *exit_code = 3;
+        *exit_code = CLI_FOUND;
+    } else if (total.undecided && !equal && *exit_code == CLI_GOOD) {
+        *exit_code = CLI_INCOMPLETE;
     }
     return SB_OK;
 }
 
-static bool whole_number(const char *text, int64_t low, int64_t high, int64_t *out) {
-    char *end = NULL;
-    long long value = text ? strtoll(text, &end, 10) : 0;
-    *out = value;
-    return text && *text >= '0' && *text <= '9' && *end == '\0' && value >= low && value <= high;
-}
-
-static int wrong_usage(const char *message, const char *argument) {
-    char shown[80] = "";
-    if (argument) {
-        sbi_escape(argument, strlen(argument), shown, sizeof shown);
-    }
-    fprintf(stderr, "samebits prove: %s%s\n%s", message, shown, usage);
-    return 2;
-}
-
 int sbi_cli_prove(int argc, char **argv) {
-    prove_options options = {.count = ALL};
+    static const char usage[] = "samebits prove NAME ... | --all [--quick | --count N] [flags]";
+    static const char about[] =
+        "Runs a function over all 2^32 inputs and judges every output by the host's double functions and, near a tie, by MPFR;\n"
+        "the hash of all outputs is compared with the recorded one. Names: exp log sin cos rsqrt sigmoid silu silu_grad normal.";
+    prove_options options = {.count = 0};
+    const cli_flag flags[] = {
+        {"--all", CLI_SWITCH, &options.all, 0, 0, NULL, "every function"},
+        {"--quick", CLI_SWITCH, &options.quick, 0, 0, NULL, "2^26 inputs spread over all, and every recorded hard case"},
+        {"--count", CLI_NUMBER, &options.count, 1, 0, "N", "N such inputs, a power of two"},
+        {"--device", CLI_TEXT, &options.device, 0, 0, "DEVICE", "the device (SAMEBITS_DEVICE or cpu)"},
+        {"--isa", CLI_TEXT, &options.isa, 0, 0, "LEVEL", "the CPU level (SAMEBITS_ISA or the best)"},
+        {"--threads", CLI_COUNT, &options.threads, 1, 1024, "N", "threads (SAMEBITS_THREADS or all cores)"},
+        {"--hard-out", CLI_TEXT, &options.hard_out, 0, 0, "FILE", "append the inputs found nearest to a tie"},
+        {"--json", CLI_SWITCH, &options.json, 0, 0, NULL, "one JSON object a function on stdout"},
+        {"--quiet", CLI_SWITCH, &options.quiet, 0, 0, NULL, "no progress on stderr"},
+        {0},
+    };
     const sbi_judged *chosen[64];
-    int chosen_count = 0, exit_code = 0;
-    for (int i = 1; i < argc; i++) {
-        const char *flag = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
-        int64_t number = 0;
-        if (strcmp(flag, "--help") == 0 || strcmp(flag, "-h") == 0) {
-            fputs(usage, stdout);
-            return 0;
-        } else if (strcmp(flag, "--all") == 0) {
-            options.all = true;
-        } else if (strcmp(flag, "--quick") == 0) {
-            options.count = QUICK;
-        } else if (strcmp(flag, "--json") == 0) {
-            options.json = true;
-        } else if (strcmp(flag, "--quiet") == 0) {
-            options.quiet = true;
-        } else if (strcmp(flag, "--count") == 0) {
-            if (!whole_number(value, 1, ALL, &number) || (number & (number - 1))) {
-                return wrong_usage("--count takes a power of two up to 4294967296, not ", value ? value : "nothing");
-            }
-            options.count = number;
-            i++;
-        } else if (strcmp(flag, "--threads") == 0) {
-            if (!whole_number(value, 1, 1024, &number)) {
-                return wrong_usage("--threads takes a number from 1 to 1024, not ", value ? value : "nothing");
-            }
-            options.threads = (int)number;
-            i++;
-        } else if (strcmp(flag, "--device") == 0 || strcmp(flag, "--isa") == 0 || strcmp(flag, "--hard-out") == 0) {
-            if (!value) {
-                return wrong_usage("a value is missing after ", flag);
-            }
-            *(flag[2] == 'd' ? &options.device : flag[2] == 'i' ? &options.isa : &options.hard_out) = value;
-            i++;
-        } else if (flag[0] == '-') {
-            return wrong_usage("unknown flag ", flag);
-        } else {
-            const sbi_judged *f = sbi_judged_functions;
-            while (f->name && strcmp(f->name, flag) != 0) {
-                f++;
-            }
-            if (!f->name) {
-                return wrong_usage("no function is named ", flag);
-            }
-            if (chosen_count == 64) {
-                return wrong_usage("too many functions", NULL);
-            }
-            chosen[chosen_count++] = f;
-        }
+    int operands = 0, exit_code = cli_flags(argc, argv, usage, about, flags, &operands);
+    if (exit_code >= 0) {
+        return exit_code;
     }
-    if (options.all == (chosen_count > 0)) {
-        return wrong_usage(options.all ? "names and --all exclude each other" : "no function named", NULL);
+    exit_code = CLI_GOOD;
+    int chosen_count = 0;
+    for (int i = 1; i <= operands && chosen_count < 64; i++) {
+        const sbi_judged *f = sbi_judged_functions;
+        while (f->name && strcmp(f->name, argv[i]) != 0) {
+            f++;
+        }
+        if (!f->name) {
+            return cli_usage_error(usage, "there is no function \"%s\" (--help lists them)", cli_show(argv[i]));
+        }
+        chosen[chosen_count++] = f;
+    }
+    if (options.all == (operands > 0)) {
+        return cli_usage_error(usage, options.all ? "names and --all exclude each other" : "expected a function or --all");
     }
     for (const sbi_judged *f = sbi_judged_functions; options.all && f->name; f++) {
         chosen[chosen_count++] = f;
     }
+    if (options.quick && options.count) {
+        return cli_usage_error(usage, "--quick and --count exclude each other");
+    }
+    if (options.count > (uint64_t)ALL || (options.count & (options.count - 1))) {
+        return cli_usage_error(usage, "--count is %llu: expected a power of two up to 4294967296", (unsigned long long)options.count);
+    }
+    const int64_t count = options.quick ? QUICK : options.count ? (int64_t)options.count : ALL;
 
     sb_error err = {0};
     sb_context *ctx = NULL;
@@ -326,11 +294,11 @@ int sbi_cli_prove(int argc, char **argv) {
         }
     }
     for (int i = 0; status == SB_OK && i < chosen_count; i++) {
-        status = prove_one(ctx, pool, chosen[i], &options, s, &exit_code, &err);
+        status = prove_one(ctx, pool, chosen[i], &options, count, s, &exit_code, &err);
     }
     if (status != SB_OK) {
-        fprintf(stderr, "samebits prove: %s: %s\n", sb_status_name(status), err.message);
-        exit_code = status == SB_ERR_DEVICE || status == SB_ERR_ARGUMENT ? 2 : 3;
+        cli_error("prove", &err);
+        exit_code = status == SB_ERR_ARGUMENT ? CLI_USAGE : CLI_INCOMPLETE;
     }
     sbi_pool_free(pool);
     sb_context_free(ctx);
