@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sabotage: a kernel text with one line changed, which a lane must notice. The rows are made by tools/sabotage.py.
+// A sabotage: a kernel text with one line changed, which lanes must notice. The rows are made by tools/sabotage.py.
 #ifndef SABOTAGE_H
 #define SABOTAGE_H
 
@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 typedef struct sabotage_row {
-    const char *name, *file, *line, *changed, *lane;
+    const char *name, *file, *line, *changed, *lanes; // lanes: "a,b"
     void (*apply)(sbi_kernel_run *run); // puts the changed kernels into a table
 } sabotage_row;
 

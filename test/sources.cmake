@@ -55,6 +55,7 @@ endif()
 include(cmake/sabotage.cmake)
 sbi_test(sabotage)
 target_sources(test_sabotage PRIVATE $<TARGET_OBJECTS:sabotage>)
+target_compile_definitions(test_sabotage PRIVATE GOLDEN="${CMAKE_SOURCE_DIR}/references/contract-1.tsv")
 
 find_program(PYTHON3 python3)
 if(PYTHON3)

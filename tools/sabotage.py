@@ -6,7 +6,7 @@
     sabotage.py row ROWS NAME KERNELS OUT      writes OUT/NAME/*.cl, *.h and a stub OUT/NAME/FILE.c for every kernel file
     sabotage.py table ROWS KERNELS OUT         writes OUT/sabotage_rows.c: what test_sabotage.c runs
 
-A row reads SABOTAGE(name, "file.cl", "line as it stands", "changed line", "lane that must diverge"); strings as in C. The
+A row reads SABOTAGE(name, "file.cl", "line as it stands", "changed line", "lanes,that,must,diverge"); strings as in C. The
 line is looked for in file.cl and in the headers beside it that it includes; it must stand there exactly once, space at
 both ends ignored. With a header in place of file.cl, every kernel file that includes it is built anew.
 """

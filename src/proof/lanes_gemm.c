@@ -81,7 +81,7 @@ const sbi_lane sbi_lanes_gemm[] = {
     {.name = "gemm_end", .kind = "product", .fixtures = SBI_FIX_ALL, .rows = true, .counts_inputs = true, .run = run_end},
     {.name = "gemm_chunks", .kind = "product", .fixtures = HOSTILE, .rows = true, .counts_inputs = true, .run = run_chunks},
     {.name = "gemm_runs", .kind = "product", .fixtures = HOSTILE, .counts_inputs = true, .run = run_runs},
-    {.name = "gemm_no_k", .kind = "product", .fixtures = SBI_FIX(SBI_FIX_PLAIN), .rows = true, .counts_inputs = true, .run = run_no_k},
+    {.name = "gemm_no_k", .kind = "product", .fixtures = SBI_FIX(SBI_FIX_PLAIN) | SBI_FIX(SBI_FIX_ZEROS), .rows = true, .counts_inputs = true, .run = run_no_k},
     {.name = "gemm_row", .kind = "product", .fixtures = SBI_FIX_ALL, .counts_inputs = true, .run = run_row},
     {.name = "gemm_column", .kind = "product", .fixtures = SBI_FIX_ALL, .rows = true, .counts_inputs = true, .run = run_column},
     {.name = "gemv", .kind = "product", .fixtures = SBI_FIX_ALL, .counts_inputs = true, .run = run_gemv},
