@@ -341,17 +341,17 @@ static ref_ball nearest(const ref_ball *x, int64_t *low) {
     return point;
 }
 
-// exp(x) = 2^k (exp(r / 2^8))^(2^8), r = x - k log 2, |r| < 0.4; Taylor's series of |r| / 2^8 < 2^-9, whose rest is
-// less than its last term. |x| < 2^20.
+// exp(x) = 2^k (exp(r / 2^8))^(2^8), r = x - k log 2; k is near x / log 2 (any k would do), so that |r| < 0.4; Taylor's
+// series of |r| / 2^8 < 2^-9, whose rest is less than its last term. |x| < 2^20.
 ref_ball ref_ball_exp(const ref_ball *x) {
     int n = x->n;
     const ref_ball *log_two = ref_ball_log_two(n);
     int64_t k = 0;
-    ref_ball quotient = *x, r = *x;
+    ref_ball r = *x;
     if (x->sign && x->exponent > -2) {
-        quotient = ref_ball_divide(x, log_two);
-        ref_ball whole = nearest(&quotient, &k);
-        ref_ball part = ref_ball_multiply(&whole, log_two);
+        double about = (double)x->limb[n - 1] * power_of_two(x->exponent - 64) * 1.4426950408889634;
+        k = x->sign * (int64_t)(about + 0.5);
+        ref_ball whole = ref_ball_integer(n, k), part = ref_ball_multiply(&whole, log_two);
         r = ref_ball_subtract(x, &part);
     }
     r = ref_ball_scale(&r, -8);
@@ -413,8 +413,16 @@ ref_ball ref_ball_sin(int n, float x, int cosine) {
     if (x != 0 && wide.exponent > -1) { // |x| >= 1/4
         int more = n + (wide.exponent > 0 ? (int)(wide.exponent + 63) / 64 : 0);
         wide = ref_ball_float(more, x);
-        ref_ball quarter = ref_ball_scale(ref_ball_pi(more), -1), quotient = ref_ball_divide(&wide, &quarter);
-        ref_ball whole = nearest(&quotient, &k), part = ref_ball_multiply(&whole, &quarter);
+        ref_ball quarter = ref_ball_scale(ref_ball_pi(more), -1), whole;
+        if (wide.exponent < 20) { // k is near x / (pi/2): one more or less would do
+            double about = (double)x * 0.6366197723675814;
+            k = (int64_t)(about + (x < 0 ? -0.5 : 0.5));
+            whole = ref_ball_integer(more, k);
+        } else {
+            ref_ball quotient = ref_ball_divide(&wide, &quarter);
+            whole = nearest(&quotient, &k);
+        }
+        ref_ball part = ref_ball_multiply(&whole, &quarter);
         r = ref_ball_subtract(&wide, &part);
         r = ref_ball_fit(n, &r);
     }

@@ -45,7 +45,7 @@ void ref_gemm_f32(int ta, int tb, int64_t m, int64_t n, int64_t k, const float *
                   int scaled, float alpha, int accumulate, float *c);
 
 // ---- ref_ball.c: real numbers, with a proved bound of their error
-enum { REF_LIMBS = 20 };
+enum { REF_LIMBS = 14 }; // 12, and 2 more for the reduction of sin and cos
 typedef struct ref_ball {
     int n;                    // limbs in use
     int sign;                 // of the midpoint: -1, 0, 1
