@@ -177,7 +177,7 @@ static void test_clip(void) {
             check_clip(c.ctx, c.level, 2, kind, 1e30); // nothing to clip
         }
         check_clip(c.ctx, c.level, 0, PLAIN, 1.0);
-        check_clip(c.ctx, c.level, 1, PLAIN, INFINITY);
+        check_clip(c.ctx, c.level, 1, PLAIN, (double)INFINITY);
     }
 }
 

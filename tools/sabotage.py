@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sabotaged kernels: for every row of test/sabotage.def a copy of a kernel's text with one line changed.
 
-    sabotage.py list ROWS KERNELS              one line a row: its name and its kernel files, after tabs (for CMake)
-    sabotage.py row ROWS NAME KERNELS OUT      writes OUT/NAME/*.cl, *.h and a stub OUT/NAME/FILE.c for every kernel file
-    sabotage.py table ROWS KERNELS OUT         writes OUT/sabotage_rows.c: what test_sabotage.c runs
+    sabotage.py list ROWS KERNELS              prints every file that `write` writes, for CMake
+    sabotage.py write ROWS KERNELS OUT         writes for every row OUT/NAME/*.cl, *.h and a stub OUT/NAME/FILE.c for
+                                               every kernel file, and OUT/sabotage_rows.c, what test_sabotage.c runs
 
 A row reads SABOTAGE(name, "file.cl", "line as it stands", "changed line", "lanes,that,must,diverge"); strings as in C. The
 line is looked for in file.cl and in the headers beside it that it includes; it must stand there exactly once, space at
@@ -34,6 +34,8 @@ def read(path):
 
 
 def write(path, text):
+    if os.path.exists(path) and read(path) == text:
+        return # (what stands is left alone, so that only changed rows are compiled again)
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, 'w', encoding='utf-8') as file:
         file.write(text)
@@ -128,12 +130,17 @@ def make_table(rows, kernels, out):
 
 def main(words):
     if len(words) == 3 and words[0] == 'list':
+        names = {'sabotage_rows.c'}
         for name, row in rows_of(words[1]).items():
-            print('%s\t%s' % (name, '\t'.join(kernel_files(words[2], row[0]))))
-    elif len(words) == 5 and words[0] == 'row':
-        make_row(rows_of(words[1]), words[2], words[3], words[4])
-    elif len(words) == 4 and words[0] == 'table':
-        make_table(rows_of(words[1]), words[2], words[3])
+            for kernel in kernel_files(words[2], row[0]):
+                names.add('%s/%s.c' % (name, kernel[:-3]))
+                names.update('%s/%s' % (name, part) for part in texts_of(words[2], kernel))
+        print('\n'.join(sorted(names)))
+    elif len(words) == 4 and words[0] == 'write':
+        rows = rows_of(words[1])
+        for name in rows:
+            make_row(rows, name, words[2], words[3])
+        make_table(rows, words[2], words[3])
     else:
         sys.exit(__doc__)
 
