@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The checks that operations share: dtype, shape, the same shape as another array, the size of an options struct.
+// The checks that operations share: dtype, shape, the same shape as another array.
 // Each returns SB_OK or fills err with the argument's name and what was found.
 #ifndef SBI_CHECK_H
 #define SBI_CHECK_H
@@ -9,8 +9,8 @@
 static inline sb_status sbi_check_dtype(const sb_array *a, const char *name, sb_dtype dtype, sb_error *err) {
     if (a->dtype == dtype)
         return SB_OK;
-    return sbi_fail(err, SB_ERR_DTYPE, name, "%s is %s, it must be %s", name, sb_dtype_name(a->dtype),
-                    sb_dtype_name(dtype));
+    return sbi_fail(err, SB_ERR_DTYPE, name, "%s is %s, it must be %s", name, sbi_dtype_name(a->dtype),
+                    sbi_dtype_name(dtype));
 }
 
 static inline sb_status sbi_check_ndim(const sb_array *a, const char *name, int ndim, sb_error *err) {
@@ -35,12 +35,5 @@ static inline sb_status sbi_check_like(const sb_array *a, const char *name, cons
     if (same)
         return SB_OK;
     return sbi_fail(err, SB_ERR_SHAPE, name, "%s does not have the shape of %s", name, other);
-}
-
-// The first field of an options struct: its size as the caller's compiler knows it.
-static inline sb_status sbi_check_options(size_t found, size_t expected, sb_error *err) {
-    if (found == expected)
-        return SB_OK;
-    return sbi_fail(err, SB_ERR_ARGUMENT, "options", "options.size is %zu, this release knows %zu", found, expected);
 }
 #endif
