@@ -141,7 +141,7 @@ static sb_status run_training(sbi_lane_run *run, sb_error *err) {
         sbi_lane_do(run, sb_array_read(drawn, letters, sizeof letters, err));
     for (int i = 0; i < BYTES && run->status == SB_OK; i++)
         text[i] = (uint8_t)(letters[i] + 64);
-    const sbi_corpus corpus = {.bytes = text, .size = BYTES, .train = BYTES - 100};
+    const sbi_corpus corpus = {.allocator = run->ctx->allocator, .bytes = text, .size = BYTES, .train = BYTES - 100};
     if (run->status == SB_OK)
         sbi_lane_do(run, sbi_trainer_new(run->ctx, &recipe, &corpus, 0, recipe.shards, &trainer, err));
     if (run->status == SB_OK)
