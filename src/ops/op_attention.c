@@ -40,6 +40,7 @@ static sb_status attention_backward_kernels(sb_context *ctx, const sbi_op *op, s
         }
     }
     if (status == SB_OK && b * s * g > 0) {
+        h = t ? h : g; // without a query no head adds anything, however many there are
         const sbi_arg args[] = {SBI_IN(q),     SBI_IN(k),           SBI_IN(v),           SBI_IN(dy),  SBI_IN(maximum), SBI_IN(share),
                                 SBI_IN(delta), SBI_OUT(op->out[1]), SBI_OUT(op->out[2]), SBI_INT(t),  SBI_INT(h),      SBI_INT(d),
                                 SBI_INT(s),    SBI_INT(g),          SBI_INT(causal),     SBI_INT(first), SBI_INT(keys), SBI_REAL(op->r[0])};
