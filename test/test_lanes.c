@@ -3,10 +3,12 @@
 // element. Batches split into halves and single rows are compared with the reference's whole. A difference is
 // printed with its place and both bit patterns.
 //
-//     test_lanes [--isa LEVEL] [--lane NAME] [--training] [--quick]
+//     test_lanes [--isa LEVEL] [--lane NAME] [--quick]
 //
-// Levels this machine lacks are counted, never silent. Lanes of kind "training" run only when asked for (they take the
-// reference minutes); --quick takes the quick lanes, one thread count and no splits (for emulated machines).
+// Levels this machine lacks are counted, never silent; that every operation was met is checked at the end. --quick takes
+// the quick lanes, one thread count and no splits (for emulated machines).
+#include "array.h"
+#include "ops.h"
 #include "proof.h"
 #include "reference_device.h"
 #include "test.h"
@@ -92,6 +94,10 @@ static sb_status run_on(sb_context *ctx, const sbi_lane *lane, int fixture, sbi_
     return sbi_lane_carry_out(&run, err);
 }
 
+static void meet(void *user, const sbi_op *op) {
+    ((bool *)user)[op->id] = true;
+}
+
 typedef struct target {
     sb_context *ctx;
     char name[40];
@@ -144,18 +150,16 @@ static void test_fixture(sb_context *reference, const sbi_lane *lane, int fixtur
 
 int main(int argc, char **argv) {
     const char *isa = NULL, *only = NULL;
-    int training = 0, quick = 0, lanes = 0;
+    int quick = 0, lanes = 0;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--isa") == 0 && i + 1 < argc)
             isa = argv[++i];
         else if (strcmp(argv[i], "--lane") == 0 && i + 1 < argc)
             only = argv[++i];
-        else if (strcmp(argv[i], "--training") == 0)
-            training = 1;
         else if (strcmp(argv[i], "--quick") == 0)
             quick = 1;
         else {
-            fprintf(stderr, "usage: test_lanes [--isa LEVEL] [--lane NAME] [--training] [--quick]\n");
+            fprintf(stderr, "usage: test_lanes [--isa LEVEL] [--lane NAME] [--quick]\n");
             return 2;
         }
     }
@@ -163,11 +167,16 @@ int main(int argc, char **argv) {
     sb_context *reference = NULL;
     sb_error err = {0};
     CHECK(reference_context(&reference, &err) == SB_OK, "%s", err.message);
+    bool met[SBI_OP_COUNT] = {false};
+    if (reference) {
+        reference->trace = meet;
+        reference->trace_user = met;
+    }
     int count = open_targets(isa, quick, targets);
     CHECK(count > 0, "no target");
     for (const sbi_lane *const *file = sbi_lane_files; *file && reference; file++)
         for (const sbi_lane *lane = *file; lane->name; lane++) {
-            if (only ? strcmp(only, lane->name) != 0 : (quick && !lane->quick) || (lane->training && !training))
+            if (only ? strcmp(only, lane->name) != 0 : quick && !lane->quick)
                 continue;
             double start = sbi_seconds();
             int before = test_failed;
@@ -179,6 +188,8 @@ int main(int argc, char **argv) {
             fflush(stdout);
         }
     CHECK(lanes > 0, "no lane of that name");
+    for (int id = 0; id < SBI_OP_COUNT && !only && !quick; id++)
+        CHECK(met[id], "no lane runs the operation %s", sbi_op_names[id]);
     for (int t = 0; t < count; t++)
         sb_context_free(targets[t].ctx);
     sb_context_free(reference);
