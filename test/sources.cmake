@@ -60,4 +60,5 @@ target_compile_definitions(test_sabotage PRIVATE GOLDEN="${CMAKE_SOURCE_DIR}/ref
 find_program(PYTHON3 python3)
 if(PYTHON3)
   add_test(NAME cli COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/test/test_cli.py $<TARGET_FILE:samebits_command>)
+  add_test(NAME verify COMMAND ${PYTHON3} ${CMAKE_SOURCE_DIR}/test/test_verify.py $<TARGET_FILE:samebits_command>)
 endif()
