@@ -201,8 +201,8 @@ def train(command, recipe, out):
     if run.returncode:
         print(run.stdout, file=sys.stderr)
         return None
-    found = sorted(f for f in os.listdir(out) if f.endswith(".safetensors") and "best" not in f)
-    return sha256(os.path.join(out, found[-1])) if found else None
+    found = sorted(f for f in os.listdir(out) if f.startswith("step-"))
+    return sha256(os.path.join(out, found[-1], "model.safetensors")) if found else None
 
 
 def main():

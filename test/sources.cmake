@@ -51,6 +51,11 @@ endif()
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
   add_library(preset_ftz SHARED test/preset_ftz.c) # preloaded by the grid
 endif()
+add_library(kill_shim SHARED test/kill_shim.c)
+set_target_properties(kill_shim PROPERTIES C_VISIBILITY_PRESET default)
+target_link_libraries(kill_shim PRIVATE ${CMAKE_DL_LIBS})
+add_test(NAME kill COMMAND python3 ${CMAKE_SOURCE_DIR}/test/test_kill.py ${CMAKE_BINARY_DIR})
+set_tests_properties(kill PROPERTIES LABELS slow)
 
 include(cmake/sabotage.cmake)
 sbi_test(sabotage)

@@ -39,10 +39,12 @@ def run(arguments, **environment):
 def contents(folder):
     """Name to bytes of all that a run leaves, temporary files excepted (they may stay after a kill; nothing reads them)."""
     kept = {}
-    for name in os.listdir(folder):
-        if name.endswith((".safetensors", ".json", ".jsonl")):
-            with open(os.path.join(folder, name), "rb") as file:
-                kept[name] = file.read()
+    for where, _, names in os.walk(folder):
+        for name in names:
+            if name.endswith((".safetensors", ".json", ".jsonl")):
+                path = os.path.join(where, name)
+                with open(path, "rb") as file:
+                    kept[os.path.relpath(path, folder)] = file.read()
     return kept
 
 
@@ -62,7 +64,7 @@ with tempfile.TemporaryDirectory() as top:
             check(result.returncode == -9, f"{when} call {at}: exit {result.returncode}, not killed")
             resumed = run(["lm", "resume", folder, "--quiet", "--threads", "1"])
             if resumed.returncode:  # nothing saved yet: the run begins again
-                check(not any(n.endswith(".safetensors") for n in os.listdir(folder)) if os.path.isdir(folder) else True,
+                check(not any(n.endswith(".safetensors") for n in contents(folder)),
                       f"{when} call {at}: a checkpoint is there, yet resume says: {resumed.stdout}")
                 shutil.rmtree(folder, ignore_errors=True)
                 resumed = run(START + ["--out", folder])
