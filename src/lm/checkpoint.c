@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A checkpoint is one safetensors file: the tensors of the state (trainer.c) and, as metadata, the recipe in full, the
-// step, the ledger's last hash, the digest of the state, and the best evaluation so far. Nothing of the machine, the
+// step, the ledger's last hash, the digest of the state, the best evaluation so far, and a seal over all of these. Nothing of the machine, the
 // folder or the way here is in it: the same state gives the same bytes. Its folder also holds a config.json, so that
 // other programs find a Llama there. The file appears by a rename or not at all; a step's folder without it is none.
 #include "lm.h"
@@ -21,6 +21,21 @@ sb_status sbi_checkpoint_path(const char *folder, int64_t step, const char *file
     char name[80];
     snprintf(name, sizeof name, "step-%09lld%s%s", (long long)step, *file ? "/" : "", file);
     return join(folder, name, path, err);
+}
+
+// What the seal covers, in this order: SHA-256 of each value, its terminating NUL included.
+static const char *const sealed[] = {"samebits.contract", "samebits.step", "samebits.state", "samebits.ledger",
+                                     "samebits.best_step", "samebits.best_loss", "samebits.recipe"};
+enum { SEALED = sizeof sealed / sizeof *sealed };
+
+static void seal_of(const char *const values[SEALED], char out[65]) {
+    sbi_sha256 hash;
+    uint8_t digest[32];
+    sbi_sha256_start(&hash);
+    for (int i = 0; i < SEALED; i++)
+        sbi_sha256_add(&hash, values[i], strlen(values[i]) + 1);
+    sbi_sha256_end(&hash, digest);
+    sbi_hex(digest, 32, out);
 }
 
 // ---------------------------------------------------------------- saving
@@ -57,7 +72,7 @@ static sb_status save_config(const sbi_recipe *r, const sbi_allocator *allocator
 
 sb_status sbi_checkpoint_save(sbi_trainer *t, const sbi_ledger *ledger, const char *state, const char *folder, sb_error *err) {
     const sbi_allocator *allocator = &t->ctx->allocator;
-    char path[SBI_PATH], step[24], best_step[24], best_loss[24], contract[12];
+    char path[SBI_PATH], step[24], best_step[24], best_loss[24], contract[12], seal[65];
     uint64_t bits;
     sbi_tensor_view *views = NULL;
     uint8_t *bytes = sbi_allocate(allocator, sbi_trainer_bytes(t), 1, err);
@@ -79,9 +94,11 @@ sb_status sbi_checkpoint_save(sbi_trainer *t, const sbi_ledger *ledger, const ch
     snprintf(best_step, sizeof best_step, "%lld", (long long)t->best_step);
     snprintf(best_loss, sizeof best_loss, "%016llx", (unsigned long long)bits);
     snprintf(contract, sizeof contract, "%d", SB_CONTRACT);
-    const char *const keys[] = {"format", "samebits.checkpoint", "samebits.contract", "samebits.step", "samebits.state", "samebits.ledger",
-                                "samebits.best_step", "samebits.best_loss", "samebits.recipe"};
-    const char *const values[] = {"pt", "1", contract, step, state, ledger->previous, best_step, best_loss, t->recipe->text};
+    const char *keys[SEALED + 3] = {"format", "samebits.checkpoint", "samebits.seal"}, *values[SEALED + 3] = {"pt", "1", seal};
+    const char *const contents[SEALED] = {contract, step, state, ledger->previous, best_step, best_loss, t->recipe->text};
+    memcpy(keys + 3, sealed, sizeof sealed);
+    memcpy(values + 3, contents, sizeof contents);
+    seal_of(contents, seal);
     status = sbi_checkpoint_path(folder, t->step, "", path, err);
     if (status == SB_OK)
         status = sbi_folder_make(path, err);
@@ -92,7 +109,7 @@ sb_status sbi_checkpoint_save(sbi_trainer *t, const sbi_ledger *ledger, const ch
     if (status == SB_OK)
         status = sbi_checkpoint_path(folder, t->step, SBI_CHECKPOINT_FILE, path, err);
     if (status == SB_OK)
-        status = sbi_safetensors_write(allocator, path, views, t->state.count, keys, values, (int64_t)(sizeof keys / sizeof *keys), err);
+        status = sbi_safetensors_write(allocator, path, views, t->state.count, keys, values, SEALED + 3, err);
 done:
     sbi_release(allocator, views);
     sbi_release(allocator, bytes);
@@ -271,6 +288,14 @@ static sb_status read_metadata(sb_context *ctx, sbi_checkpoint *c, sb_error *err
         return status;
     if (strcmp(c->recipe.text, recipe) != 0)
         return malformed(err, "its recipe is not written in full");
+    const char *values[SEALED], *seal = sbi_safetensors_metadata(f, "samebits.seal");
+    char wanted[65];
+    for (int i = 0; i < SEALED; i++)
+        if (!(values[i] = sbi_safetensors_metadata(f, sealed[i])))
+            return malformed(err, "its metadata is not complete");
+    seal_of(values, wanted);
+    if (!seal || strcmp(seal, wanted) != 0)
+        return malformed(err, "its metadata does not have the seal that it names: it was changed or damaged");
     if (!whole_number(sbi_safetensors_metadata(f, "samebits.step"), &c->step) || c->step < 0 || c->step > c->recipe.steps ||
         !whole_number(sbi_safetensors_metadata(f, "samebits.best_step"), &c->best_step) || c->best_step < -1 || c->best_step > c->step)
         return malformed(err, "its steps are not those of its recipe");

@@ -107,7 +107,9 @@ static sb_status broken(sb_error *err, const char *path, int64_t line) {
                     sbi_escape(path, strlen(path), shown, sizeof shown));
 }
 
-sb_status sbi_ledger_cut(const sbi_allocator *allocator, const char *path, const char *last, int64_t step, sb_error *err) {
+sb_status sbi_ledger_cut(const sbi_allocator *allocator, const char *path, const char *recipe, const char *last, int64_t step,
+                         sb_error *err) {
+    char named[100];
     uint8_t *bytes = NULL;
     int64_t size = 0;
     lines l;
@@ -116,12 +118,15 @@ sb_status sbi_ledger_cut(const sbi_allocator *allocator, const char *path, const
     if (status != SB_OK)
         return status;
     first_line(&l, bytes, size);
+    snprintf(named, sizeof named, "\"recipe\":\"%s\"", recipe);
     while (l.number < step && status == SB_OK) {
         if (!next_line(&l))
             status = sbi_fail(err, SB_ERR_FORMAT, "ledger", "the ledger ends after step %lld, the checkpoint is of step %lld",
                               (long long)l.number, (long long)step);
         else if (!chained(&l))
             status = broken(err, path, l.number);
+        else if (l.number == 0 && !memmem(l.line, (size_t)l.length, named, strlen(named)))
+            status = sbi_fail(err, SB_ERR_FORMAT, "ledger", "the ledger is of another recipe than the checkpoint");
     }
     if (status == SB_OK && strcmp(l.hash, last) != 0)
         status = sbi_fail(err, SB_ERR_FORMAT, "ledger", "the ledger's line of step %lld is not the one that the checkpoint names",

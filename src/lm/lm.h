@@ -129,8 +129,9 @@ sb_status sbi_ledger_start(const sbi_allocator *allocator, const char *path, con
                            sbi_ledger *out, sb_error *err);
 sb_status sbi_ledger_append(const sbi_allocator *allocator, const char *path, sbi_ledger *ledger, float rate,
                             const double *losses, int64_t shards, const char *gradient, const char *state, sb_error *err);
-// Checks the chain up to the line whose hash is `last` and cuts what follows it.
-sb_status sbi_ledger_cut(const sbi_allocator *allocator, const char *path, const char *last, int64_t step, sb_error *err);
+// Checks the recipe's digest and the chain up to the line whose hash is `last`, and cuts what follows it.
+sb_status sbi_ledger_cut(const sbi_allocator *allocator, const char *path, const char *recipe, const char *last, int64_t step,
+                         sb_error *err);
 sb_status sbi_ledger_compare(const sbi_allocator *allocator, const char *a, const char *b, sb_lm_difference *out, sb_error *err);
 
 // ---- trainer.c

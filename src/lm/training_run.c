@@ -322,7 +322,7 @@ sb_status sbi_lm_resume(sb_context *ctx, const sb_lm_run *run, sb_error *err) {
     if (status == SB_OK)
         status = path_in(&w, "ledger.jsonl", w.ledger_path, err);
     if (status == SB_OK)
-        status = sbi_ledger_cut(&ctx->allocator, w.ledger_path, checkpoint.ledger, checkpoint.step, err);
+        status = sbi_ledger_cut(&ctx->allocator, w.ledger_path, w.recipe.sha256, checkpoint.ledger, checkpoint.step, err);
     if (status == SB_OK) {
         memcpy(w.state, checkpoint.state, sizeof w.state);
         memcpy(w.ledger.previous, checkpoint.ledger, sizeof w.ledger.previous);
