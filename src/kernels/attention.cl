@@ -177,8 +177,8 @@ KERNEL void NAME(k_attention)(GLOBAL const T *RESTRICT q, GLOBAL const T *RESTRI
             for (i32 i = j; i < j + 4 && i < count; i++, x += stride) {
                 for (i32 n = c; n < d; n++) {
                     PHASE(l, 32) {
-                        T e = ATI(weight, l, i), r = ATI(part, l, n);
-                        ATI(part, l, n) = BITS32(e) == 0x80000000u ? r : FMA(e, x[n], r);
+                        T e = ATI(weight, l, i), r = ATI(part, l, n), next = FMA(e, x[n], r);
+                        ATI(part, l, n) = BITS32(e) == 0x80000000u ? r : next;
                     }
                     LANE_END
                 }
@@ -389,8 +389,8 @@ KERNEL void NAME(k_attention_dq)(GLOBAL const T *RESTRICT q, GLOBAL const T *RES
             for (i32 i = j; i < j + 4 && i < count; i++, x += stride) {
                 for (i32 n = c; n < d; n++) {
                     PHASE(l, 32) {
-                        T r = ATI(chunk, l, n);
-                        ATI(chunk, l, n) = BITS32(ATI(weight, l, i)) == 0x80000000u ? r : FMA(ATI(change, l, i), x[n], r);
+                        T r = ATI(chunk, l, n), next = FMA(ATI(change, l, i), x[n], r);
+                        ATI(chunk, l, n) = BITS32(ATI(weight, l, i)) == 0x80000000u ? r : next;
                     }
                     LANE_END
                 }
@@ -569,8 +569,9 @@ KERNEL void NAME(k_attention_dkv)(GLOBAL const T *RESTRICT q, GLOBAL const T *RE
                     for (i32 n = c; n < d; n++) {
                         PHASE(l, 32) {
                             T r = ATI(k_chunk, l, n), w = ATI(v_chunk, l, n), p = ATI(weight, l, o);
-                            ATI(k_chunk, l, n) = BITS32(p) == 0x80000000u ? r : FMA(ATI(change, l, o), x[n], r);
-                            ATI(v_chunk, l, n) = BITS32(p) == 0x80000000u ? w : FMA(p, z[n], w);
+                            T next = FMA(ATI(change, l, o), x[n], r), also = FMA(p, z[n], w);
+                            ATI(k_chunk, l, n) = BITS32(p) == 0x80000000u ? r : next;
+                            ATI(v_chunk, l, n) = BITS32(p) == 0x80000000u ? w : also;
                         }
                         LANE_END
                     }
