@@ -19,80 +19,87 @@ FN T NAME(sbi_product_end)(T x, i32 flags, T alpha, T bias, T old) {
     return sbi_canon_f32(x);
 }
 
-// A tile of 32 rows and 32 columns of c[m, n] a group; lanes are columns. a[m, k] ([k, m] if ta), b[k, n] ([n, k] if
-// tb). Blocks of 64 of k are staged, k outermost, so that four steps of four rows go in one phase.
+// A tile of tile_rows x tile_columns (multiples of 32: schedule) of c[m, n] a group, by squares of 32; lanes are columns.
+// a[m, k] ([k, m] if ta), b[k, n] ([n, k] if tb). Blocks of 64 of k are staged, k outermost, so that four steps of four
+// rows go in one phase.
 KERNEL void NAME(k_gemm)(GLOBAL const T *RESTRICT a, GLOBAL const T *RESTRICT b, GLOBAL const T *RESTRICT bias,
-                         GLOBAL T *RESTRICT c, i64 m, i64 n, i64 k, i32 ta, i32 tb, i32 flags, T alpha GROUP_PARAM) {
+                         GLOBAL T *RESTRICT c, i64 m, i64 n, i64 k, i32 ta, i32 tb, i32 flags, T alpha, i64 tile_rows,
+                         i64 tile_columns GROUP_PARAM) {
     SHARED T left[64 * 32], right[64 * 32];
     LANE_ARRAY(T, chunk, 32, 32);
     LANE_ARRAY(T, run, 32, 32);
     LANE_ARRAY(T, sum, 32, 32);
-    i64 tiles = (n + 31) / 32, i0 = GROUP() / tiles * 32, j0 = GROUP() % tiles * 32;
-    i32 rows = (i32)(m - i0 < 32 ? m - i0 : 32), columns = (i32)(n - j0 < 32 ? n - j0 : 32);
-    i32 padded = (rows + 3) / 4 * 4;
+    i64 across = (n + tile_columns - 1) / tile_columns, top = GROUP() / across * tile_rows, side = GROUP() % across * tile_columns;
+    i64 bottom = m - top < tile_rows ? m : top + tile_rows, end = n - side < tile_columns ? n : side + tile_columns;
     i64 a_row = ta ? 1 : k, a_step = ta ? m : 1, b_column = tb ? k : 1, b_step = tb ? 1 : n;
-    PHASE(l, 32) {
-        for (i32 i = 0; i < 32; i++) {
-            ATI(chunk, l, i) = (T)0;
-            ATI(run, l, i) = (T)0;
-            ATI(sum, l, i) = (T)0;
-        }
-    }
-    LANE_END
-    for (i64 p = 0; p < k; p += 64) {
-        i32 depth = (i32)(k - p < 64 ? k - p : 64), steps = (depth + 3) / 4 * 4;
-        PHASE(l, 32) {
-            for (i32 s = 0; s < steps; s++) {
-                left[s * 32 + l] = l < rows && s < depth ? a[(i0 + l) * a_row + (p + s) * a_step] : (T)0;
+    for (i64 i0 = top; i0 < bottom; i0 += 32) {
+        for (i64 j0 = side; j0 < end; j0 += 32) {
+            i32 rows = (i32)(bottom - i0 < 32 ? bottom - i0 : 32), columns = (i32)(end - j0 < 32 ? end - j0 : 32);
+            i32 padded = (rows + 3) / 4 * 4;
+            PHASE(l, 32) {
+                for (i32 i = 0; i < 32; i++) {
+                    ATI(chunk, l, i) = (T)0;
+                    ATI(run, l, i) = (T)0;
+                    ATI(sum, l, i) = (T)0;
+                }
             }
-        }
-        LANE_END
-        PHASE(l, 32) {
-            for (i32 s = 0; s < steps; s++) {
-                right[s * 32 + l] = l < columns && s < depth ? b[(j0 + l) * b_column + (p + s) * b_step] : (T)0;
-            }
-        }
-        PHASE_END
-        for (i32 s = 0; s < steps; s += 4) {
-            for (i32 i = 0; i < padded; i += 4) {
+            LANE_END
+            for (i64 p = 0; p < k; p += 64) {
+                i32 depth = (i32)(k - p < 64 ? k - p : 64), steps = (depth + 3) / 4 * 4;
                 PHASE(l, 32) {
-                    T y0 = right[s * 32 + l], y1 = right[s * 32 + 32 + l];
-                    T y2 = right[s * 32 + 64 + l], y3 = right[s * 32 + 96 + l];
-                    UNROLL for (i32 u = 0; u < 4; u++) {
-                        T r = ATI(chunk, l, i + u);
-                        r = FMA(left[s * 32 + i + u], y0, r);
-                        r = FMA(left[s * 32 + 32 + i + u], y1, r);
-                        r = FMA(left[s * 32 + 64 + i + u], y2, r);
-                        r = FMA(left[s * 32 + 96 + i + u], y3, r);
-                        ATI(chunk, l, i + u) = r;
+                    for (i32 s = 0; s < steps; s++) {
+                        left[s * 32 + l] = l < rows && s < depth ? a[(i0 + l) * a_row + (p + s) * a_step] : (T)0;
                     }
                 }
                 LANE_END
-            }
-        }
-        if ((p + 64) % SBI_CHUNK == 0 || p + 64 >= k) {
-            i32 full = (p + 64) % SBI_RUN == 0;
-            for (i32 i = 0; i < padded; i++) {
                 PHASE(l, 32) {
-                    T r = ATI(run, l, i) + ATI(chunk, l, i);
-                    ATI(chunk, l, i) = (T)0;
-                    ATI(sum, l, i) = full ? ATI(sum, l, i) + r : ATI(sum, l, i);
-                    ATI(run, l, i) = full ? (T)0 : r;
+                    for (i32 s = 0; s < steps; s++) {
+                        right[s * 32 + l] = l < columns && s < depth ? b[(j0 + l) * b_column + (p + s) * b_step] : (T)0;
+                    }
+                }
+                PHASE_END
+                for (i32 s = 0; s < steps; s += 4) {
+                    for (i32 i = 0; i < padded; i += 4) {
+                        PHASE(l, 32) {
+                            T y0 = right[s * 32 + l], y1 = right[s * 32 + 32 + l];
+                            T y2 = right[s * 32 + 64 + l], y3 = right[s * 32 + 96 + l];
+                            UNROLL for (i32 u = 0; u < 4; u++) {
+                                T r = ATI(chunk, l, i + u);
+                                r = FMA(left[s * 32 + i + u], y0, r);
+                                r = FMA(left[s * 32 + 32 + i + u], y1, r);
+                                r = FMA(left[s * 32 + 64 + i + u], y2, r);
+                                r = FMA(left[s * 32 + 96 + i + u], y3, r);
+                                ATI(chunk, l, i + u) = r;
+                            }
+                        }
+                        LANE_END
+                    }
+                }
+                if ((p + 64) % SBI_CHUNK == 0 || p + 64 >= k) {
+                    i32 full = (p + 64) % SBI_RUN == 0;
+                    for (i32 i = 0; i < padded; i++) {
+                        PHASE(l, 32) {
+                            T r = ATI(run, l, i) + ATI(chunk, l, i);
+                            ATI(chunk, l, i) = (T)0;
+                            ATI(sum, l, i) = full ? ATI(sum, l, i) + r : ATI(sum, l, i);
+                            ATI(run, l, i) = full ? (T)0 : r;
+                        }
+                        LANE_END
+                    }
+                }
+                PHASE(l, 32) {} // everyone has read what the next block overwrites
+                PHASE_END
+            }
+            for (i32 i = 0; i < rows; i++) {
+                GLOBAL T *row = c + (i0 + i) * n + j0;
+                PHASE(l, columns) {
+                    T x = ATI(sum, l, i) + ATI(run, l, i);
+                    row[l] = NAME(sbi_product_end)(x, flags, alpha, (flags & SBI_BIAS) ? bias[j0 + l] : (T)0,
+                                                   (flags & SBI_ACCUMULATE) ? row[l] : (T)0);
                 }
                 LANE_END
             }
         }
-        PHASE(l, 32) {} // everyone has read what the next block overwrites
-        PHASE_END
-    }
-    for (i32 i = 0; i < rows; i++) {
-        GLOBAL T *row = c + (i0 + i) * n + j0;
-        PHASE(l, columns) {
-            T x = ATI(sum, l, i) + ATI(run, l, i);
-            row[l] = NAME(sbi_product_end)(x, flags, alpha, (flags & SBI_BIAS) ? bias[j0 + l] : (T)0,
-                                           (flags & SBI_ACCUMULATE) ? row[l] : (T)0);
-        }
-        LANE_END
     }
 }
 

@@ -2,6 +2,10 @@
 // Compiled once per CPU level: the table of its kernels, named sbi_kernels_LEVEL.
 #include "kernels.h"
 
+#ifdef SBI_TUNED
+#include "tuned/tuned.h"
+#endif
+
 #define SBI_JOIN_(a, b) a##_##b
 #define SBI_JOIN(a, b) SBI_JOIN_(a, b)
 #define SBI_TEXT_(x) #x

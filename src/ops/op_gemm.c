@@ -6,6 +6,21 @@
 
 enum { FLAG_SCALED = 1, FLAG_BIAS = 2, FLAG_ACCUMULATE = 4 }; // as in gemm.cl
 
+// The tile of C that a group takes (schedule, no bit depends on it): all of C for one thread or a small product, so that
+// operands are packed once; else halves of the longer side, until there are two tiles a thread.
+static void tile_size(int threads, int64_t m, int64_t n, int64_t k, int64_t *rows, int64_t *columns) {
+    const int64_t small = 1 << 17; // multiplications that are not worth another thread
+    *rows = (m + 31) / 32 * 32;
+    *columns = (n + 31) / 32 * 32;
+    for (int64_t tiles = 1; threads > 1 && tiles < 2 * (int64_t)threads; tiles *= 2) {
+        int64_t *side = *rows > *columns ? rows : columns;
+        if (*side <= 32 || (double)*rows * (double)*columns * (double)k < (double)small) {
+            return;
+        }
+        *side = (*side / 2 + 31) / 32 * 32;
+    }
+}
+
 static sb_status gemm_kernels(sb_context *ctx, const sbi_op *op, sb_error *err) {
     const sb_array *a = op->in[0], *b = op->in[1], *bias = op->in[2];
     sb_array *c = op->out[0];
@@ -24,9 +39,11 @@ static sb_status gemm_kernels(sb_context *ctx, const sbi_op *op, sb_error *err) 
                                 SBI_INT(ta ? 1 : k), SBI_INT(ta ? m : 1), SBI_INT(0), SBI_INT(flags), SBI_REAL(op->r[0])};
         return sbi_launch(ctx, SBI_ID_k_gemv_f32, (m + 255) / 256, args, err);
     }
-    const sbi_arg args[] = {SBI_IN(a), SBI_IN(b), SBI_IN(bias), SBI_OUT(c), SBI_INT(m), SBI_INT(n),
-                            SBI_INT(k), SBI_INT(ta), SBI_INT(tb), SBI_INT(flags), SBI_REAL(op->r[0])};
-    return sbi_launch(ctx, SBI_ID_k_gemm_f32, ((m + 31) / 32) * ((n + 31) / 32), args, err);
+    int64_t rows, columns;
+    tile_size(sbi_pool_threads(ctx->pool), m, n, k, &rows, &columns);
+    const sbi_arg args[] = {SBI_IN(a),    SBI_IN(b),   SBI_IN(bias), SBI_OUT(c),     SBI_INT(m),           SBI_INT(n),    SBI_INT(k),
+                            SBI_INT(ta),  SBI_INT(tb), SBI_INT(flags), SBI_REAL(op->r[0]), SBI_INT(rows), SBI_INT(columns)};
+    return sbi_launch(ctx, SBI_ID_k_gemm_f32, ((m + rows - 1) / rows) * ((n + columns - 1) / columns), args, err);
 }
 
 // An operand as a matrix: rows and columns after the transposition; a vector is a row (a) or a column (b).

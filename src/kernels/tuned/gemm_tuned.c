@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+// k_gemm_f32 for CPUs with vectors and fma (contract T3; gemm.cl is the portable text with the same bits).
+//
+// A strip of up to ROWS rows of A goes against a panel of WIDE columns of B, k innermost and ascending, one accumulator
+// an entry of C: the chain of the contract, as it stands, in registers. After 256 steps the chunk is added to the run's
+// total, a small buffer in the first cache. Panels of B are packed, k outermost (turned over where B is transposed),
+// unless few rows would use them; a strip of A is read where it stands if its rows are contiguous and do not collide
+// in the cache, else packed too. Rows are shared out evenly among strips, so that 64 rows are 5 strips of 13, not 4
+// and a rest.
+// The scheme of panels: K. Goto, R. van de Geijn, "Anatomy of high-performance matrix multiplication", 2008.
+#include "kernels.h"
+#include "tuned/vector.h"
+
+#define JOIN_(a, b) a##_##b
+#define JOIN(a, b) JOIN_(a, b)
+
+#if defined(__AVX512F__)
+enum { ROWS = 14, ACROSS = 2 };
+#elif defined(__AVX2__)
+enum { ROWS = 6, ACROSS = 2 };
+#else
+enum { ROWS = 7, ACROSS = 3 };
+#endif
+enum {
+    WIDE = ACROSS * LANES,
+    CHUNK = 256,
+    CHUNKS_A_RUN = 64,
+    DEEPEST = 2048,       // steps of k packed at once, a divisor of a run
+    PACKED = 64 * 1024,   // floats of B packed at once: a good part of the second cache
+    TALL = 256,           // rows whose totals are kept while k goes on beyond DEEPEST
+    FEW = 8,              // rows for which packing B does not pay
+    SCALED = 1, BIAS = 2, ACCUMULATE = 4
+};
+
+typedef struct product {
+    const float *a, *b, *bias;
+    float *c;
+    int64_t m, n, k, tile_rows, tile_columns;
+    int64_t a_row, a_step, b_column, b_step; // strides of op(A)[i][s], op(B)[s][j]
+    int64_t flags;
+    float alpha;
+} product;
+
+// A strip against a panel: steps from .. from + depth - 1 of k, of which a[0], b[0] are the first.
+typedef struct piece {
+    const float *a, *b;
+    int64_t a_row, b_step; // a: rows apart (direct); b: steps apart
+    int64_t depth, from, k;
+    float *run, *sum; // [rows][WIDE], the totals
+    float *c;         // the strip's corner in C, row_step apart
+    int64_t row_step;
+    int direct;       // C may be written from registers: full width, nothing to do at the end
+} piece;
+
+static inline __attribute__((always_inline)) void multiply(const int rows, const int packed, const piece *p) {
+    const float *a = p->a, *b = p->b;
+    const int64_t b_step = p->b_step, a_row = packed ? 1 : p->a_row, a_step = packed ? rows : 1;
+    for (int64_t s = 0; s < p->depth; s += CHUNK) {
+        vec r[ROWS][ACROSS];
+#pragma GCC unroll 16
+        for (int i = 0; i < rows; i++)
+#pragma GCC unroll 4
+            for (int j = 0; j < ACROSS; j++) r[i][j] = vec_all(0.0f);
+        int64_t steps = p->depth - s < CHUNK ? p->depth - s : CHUNK;
+        for (int64_t t = 0; t < steps; t++) {
+            vec y[ACROSS];
+#pragma GCC unroll 4
+            for (int j = 0; j < ACROSS; j++) y[j] = vec_load(b + j * LANES);
+#pragma GCC unroll 16
+            for (int i = 0; i < rows; i++) {
+                vec x = vec_all(a[i * a_row]);
+#pragma GCC unroll 4
+                for (int j = 0; j < ACROSS; j++) r[i][j] = vec_fma(x, y[j], r[i][j]);
+            }
+            a += a_step;
+            b += b_step;
+        }
+        int64_t at = p->from + s; // of k
+        int first = at / CHUNK % CHUNKS_A_RUN == 0, last = at + steps == p->k;
+        if (last && p->direct && at < CHUNK) { // the only chunk
+#pragma GCC unroll 16
+            for (int i = 0; i < rows; i++)
+#pragma GCC unroll 4
+                for (int j = 0; j < ACROSS; j++) vec_store(p->c + i * p->row_step + j * LANES, vec_canon(r[i][j] + vec_all(0.0f)));
+            return;
+        }
+        const vec zero = vec_all(0.0f);
+#pragma GCC unroll 16
+        for (int i = 0; i < rows; i++)
+#pragma GCC unroll 4
+            for (int j = 0; j < ACROSS; j++) {
+                float *t = p->run + i * WIDE + j * LANES;
+                vec_store(t, (first ? zero : vec_load(t)) + r[i][j]);
+            }
+        if ((at + CHUNK) % (CHUNK * CHUNKS_A_RUN) == 0 || last) { // the end of a run
+            int start = at < CHUNK * CHUNKS_A_RUN;
+            for (int i = 0; i < rows * ACROSS; i++) {
+                float *t = p->sum + i * LANES;
+                vec_store(t, (start ? zero : vec_load(t)) + vec_load(p->run + i * LANES));
+            }
+        }
+    }
+}
+
+// One function a height, so that the accumulators are registers.
+typedef void (*strip)(const piece *p);
+#define HEIGHT(n) \
+    static void direct_##n(const piece *p) { multiply(n, 0, p); } \
+    static void packed_##n(const piece *p) { multiply(n, 1, p); }
+HEIGHT(1) HEIGHT(2) HEIGHT(3) HEIGHT(4) HEIGHT(5) HEIGHT(6)
+#if !defined(__AVX2__)
+HEIGHT(7)
+#elif defined(__AVX512F__)
+HEIGHT(7) HEIGHT(8) HEIGHT(9) HEIGHT(10) HEIGHT(11) HEIGHT(12) HEIGHT(13) HEIGHT(14)
+#endif
+static const strip strips[2][ROWS + 1] = {
+#if defined(__AVX512F__)
+    {0, direct_1, direct_2, direct_3, direct_4, direct_5, direct_6, direct_7, direct_8, direct_9, direct_10, direct_11,
+     direct_12, direct_13, direct_14},
+    {0, packed_1, packed_2, packed_3, packed_4, packed_5, packed_6, packed_7, packed_8, packed_9, packed_10, packed_11,
+     packed_12, packed_13, packed_14},
+#elif defined(__AVX2__)
+    {0, direct_1, direct_2, direct_3, direct_4, direct_5, direct_6},
+    {0, packed_1, packed_2, packed_3, packed_4, packed_5, packed_6},
+#else
+    {0, direct_1, direct_2, direct_3, direct_4, direct_5, direct_6, direct_7},
+    {0, packed_1, packed_2, packed_3, packed_4, packed_5, packed_6, packed_7},
+#endif
+};
+
+// Panel to[depth][WIDE] of `columns` columns of op(B), padded with zeros.
+static void pack_panel(const float *b, int64_t b_column, int64_t b_step, int64_t columns, int64_t depth, float *to) {
+    if (columns == WIDE && b_column == 1) {
+        for (int64_t s = 0; s < depth; s++)
+            for (int j = 0; j < ACROSS; j++) vec_store(to + s * WIDE + j * LANES, vec_load(b + s * b_step + j * LANES));
+        return;
+    }
+    int64_t whole = 0; // columns already packed for all of the first `steps` steps
+    int64_t steps = depth / LANES * LANES;
+    if (b_step == 1) {
+        for (; whole + LANES <= columns; whole += LANES)
+            for (int64_t s = 0; s < steps; s += LANES)
+                vec_transpose(b + whole * b_column + s, b_column, to + s * WIDE + whole, WIDE);
+    }
+    for (int64_t s = 0; s < depth; s++) {
+        for (int64_t j = s < steps ? whole : 0; j < WIDE; j++)
+            to[s * WIDE + j] = j < columns ? b[s * b_step + j * b_column] : 0.0f;
+    }
+}
+
+// Strip to[depth][rows] of op(A).
+static void pack_strip(const float *a, int64_t a_row, int64_t a_step, int64_t rows, int64_t depth, float *to) {
+    if (a_row == 1) {
+        for (int64_t s = 0; s < depth; s++) memcpy(to + s * rows, a + s * a_step, (size_t)rows * sizeof *to);
+        return;
+    }
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t s = 0; s < depth; s++) to[s * rows + i] = a[i * a_row + s];
+}
+
+// Writes rows x columns of C from the sums: scale, bias, accumulate.
+static void finish(const product *g, const float *sum, int64_t i0, int64_t j0, int64_t rows, int64_t columns) {
+    const vec alpha = vec_all(g->alpha);
+    const int64_t flags = g->flags;
+    for (int64_t i = 0; i < rows; i++) {
+        float *c = g->c + (i0 + i) * g->n + j0;
+        for (int64_t j = 0; j < columns; j += LANES) {
+            float edge[LANES] = {0}, old[LANES] = {0};
+            int64_t left = columns - j;
+            vec x = vec_load(sum + i * WIDE + j);
+            if (flags & SCALED) x = x * alpha;
+            if (left >= LANES) {
+                if (flags & BIAS) x = x + vec_load(g->bias + j0 + j);
+                if (flags & ACCUMULATE) x = vec_load(c + j) + x;
+                vec_store(c + j, vec_canon(x));
+                continue;
+            }
+            if (flags & BIAS) memcpy(edge, g->bias + j0 + j, (size_t)left * sizeof *edge);
+            if (flags & ACCUMULATE) memcpy(old, c + j, (size_t)left * sizeof *old);
+            if (flags & BIAS) x = x + vec_load(edge);
+            if (flags & ACCUMULATE) x = vec_load(old) + x;
+            vec_store(edge, vec_canon(x));
+            memcpy(c + j, edge, (size_t)left * sizeof *edge);
+        }
+    }
+}
+
+typedef struct buffers {
+    _Alignas(64) float panels[PACKED];
+    _Alignas(64) float strip[ROWS * DEEPEST];
+    _Alignas(64) float run[(TALL + ROWS) * WIDE];
+    _Alignas(64) float sum[(TALL + ROWS) * WIDE];
+} buffers;
+
+// Rows i0 .. i0+rows-1 and columns j0 .. j0+columns-1 of C.
+static void tile(const product *g, buffers *w, int64_t i0, int64_t j0, int64_t rows, int64_t columns) {
+    const int64_t k = g->k, flags = g->flags;
+    if (k == 0) {
+        memset(w->sum, 0, ROWS * WIDE * sizeof(float));
+        for (int64_t i = 0; i < rows; i += ROWS)
+            for (int64_t j = 0; j < columns; j += WIDE)
+                finish(g, w->sum, i0 + i, j0 + j, rows - i < ROWS ? rows - i : ROWS, columns - j < WIDE ? columns - j : WIDE);
+        return;
+    }
+    const int64_t deep = k < DEEPEST ? k : DEEPEST, kept = k > DEEPEST ? TALL : rows; // rows at a time
+    const int64_t panels = k > DEEPEST ? 1 : PACKED / (deep * WIDE) < 1 ? 1 : PACKED / (deep * WIDE), block = panels * WIDE;
+    const int far = g->a_row > 1 && g->a_row % 512 == 0; // rows of A collide in the first cache
+    for (int64_t jb = 0; jb < columns; jb += block) {
+        const int64_t jn = columns - jb < block ? columns - jb : block;
+        for (int64_t ib = 0; ib < rows; ib += kept) {
+            const int64_t in = rows - ib < kept ? rows - ib : kept, count = (in + ROWS - 1) / ROWS;
+            const int use_b = g->b_column == 1 && in <= FEW; // where it stands
+            for (int64_t s = 0; s < k; s += deep) {
+                const int64_t depth = k - s < deep ? k - s : deep;
+                for (int64_t j = 0; j < jn; j += WIDE) {
+                    const int64_t wide = jn - j < WIDE ? jn - j : WIDE;
+                    if (!use_b || wide < WIDE)
+                        pack_panel(g->b + (j0 + jb + j) * g->b_column + s * g->b_step, g->b_column, g->b_step, wide, depth,
+                                   w->panels + j * depth);
+                }
+                for (int64_t q = 0; q < count; q++) {
+                    const int64_t i = in * q / count, high = in * (q + 1) / count - i; // of this block
+                    const float *a = g->a + (i0 + ib + i) * g->a_row + s * g->a_step;
+                    const int pack = g->a_step != 1 || (far && high > 4 && jn > WIDE);
+                    if (pack) pack_strip(a, g->a_row, g->a_step, high, depth, w->strip);
+                    for (int64_t j = 0; j < jn; j += WIDE) {
+                        const int64_t wide = jn - j < WIDE ? jn - j : WIDE, state = k > DEEPEST ? i * WIDE : 0;
+                        const int there = use_b && wide == WIDE;
+                        const piece p = {
+                            .a = pack ? w->strip : a,
+                            .b = there ? g->b + (j0 + jb + j) + s * g->b_step : w->panels + j * depth,
+                            .a_row = g->a_row,
+                            .b_step = there ? g->b_step : WIDE,
+                            .depth = depth,
+                            .from = s,
+                            .k = k,
+                            .run = w->run + state,
+                            .sum = w->sum + state,
+                            .c = g->c + (i0 + ib + i) * g->n + j0 + jb + j,
+                            .row_step = g->n,
+                            .direct = wide == WIDE && flags == 0,
+                        };
+                        strips[pack][high](&p);
+                        if (s + depth == k && !(p.direct && k <= CHUNK))
+                            finish(g, p.sum, i0 + ib + i, j0 + jb + j, high, wide);
+                    }
+                }
+            }
+        }
+    }
+}
+
+void JOIN(k_gemm_f32_tuned, SBI_LEVEL)(const sbi_arg *args, int64_t first, int64_t last);
+void JOIN(k_gemm_f32_tuned, SBI_LEVEL)(const sbi_arg *args, int64_t first, int64_t last) {
+    const int64_t m = args[4].i, n = args[5].i, k = args[6].i, ta = args[7].i, tb = args[8].i;
+    const product g = {
+        .a = args[0].in, .b = args[1].in, .bias = args[2].in, .c = args[3].out,
+        .m = m, .n = n, .k = k,
+        .a_row = ta ? 1 : k, .a_step = ta ? m : 1, .b_column = tb ? k : 1, .b_step = tb ? 1 : n,
+        .flags = args[9].i, .alpha = (float)args[10].f,
+        .tile_rows = args[11].i, .tile_columns = args[12].i,
+    };
+    buffers w;
+    const int64_t across = (n + g.tile_columns - 1) / g.tile_columns;
+    for (int64_t group = first; group < last; group++) {
+        const int64_t i0 = group / across * g.tile_rows, j0 = group % across * g.tile_columns;
+        tile(&g, &w, i0, j0, m - i0 < g.tile_rows ? m - i0 : g.tile_rows, n - j0 < g.tile_columns ? n - j0 : g.tile_columns);
+    }
+}
