@@ -50,6 +50,7 @@ sbi_test(exhaustion)
 if(TARGET reference)
   sbi_test(reference reference mpfr gmp m)
   sbi_test(lanes reference)
+  sbi_test(differential reference)
 endif()
 
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
