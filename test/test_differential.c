@@ -114,6 +114,8 @@ static sb_array *get(const trial *t, int at) { return at < 0 ? NULL : t->array[a
 static void try_gemm(trial *t) {
     int64_t m = size_of(t, 40), n = size_of(t, 70), k = below(t, 8) == 0 ? size_of(t, 20000) : size_of(t, 700);
     if (below(t, 30) == 0) k = 16384 + below(t, 600), m = 1 + below(t, 3), n = 1 + below(t, 5);
+    if (below(t, 30) == 0) k = 300 + below(t, 300), m = 30 + below(t, 100), n = 30 + below(t, 200); // several tiles and panels
+    if (below(t, 60) == 0) k = 1 + below(t, 20), m = 100 + below(t, 300), n = 400 + below(t, 700);
     const sb_gemm_options o = {.size = sizeof o, .transpose_a = (int)below(t, 2), .transpose_b = (int)below(t, 2),
                                .scaled = (int)below(t, 2), .alpha = number(t, PLAIN), .accumulate = (int)below(t, 2)};
     int kind = kind_of(t), form = (int)below(t, 6);
