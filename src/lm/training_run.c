@@ -77,21 +77,27 @@ static sb_status evaluate(work *w, sb_error *err) {
     return SB_OK;
 }
 
-static sb_status save(work *w, sb_error *err) {
-    char path[SBI_PATH];
+// What follows from the newest checkpoint: best.json, which others are kept. After a kill it is done again.
+static sb_status tidy(work *w, sb_error *err) {
     sbi_text text;
-    if (w->saved == w->trainer.step)
-        return SB_OK;
-    sb_status status = sbi_checkpoint_save(&w->trainer, &w->ledger, w->state, w->run->folder, err);
-    if (status == SB_OK && w->trainer.best_step >= 0) {
+    sb_status status = SB_OK;
+    if (w->trainer.best_step >= 0) {
         sbi_text_start(&text, &w->ctx->allocator);
         sbi_text_add(&text, "{\"step\": %lld, \"loss\": ", (long long)w->trainer.best_step);
         sbi_text_add_real(&text, w->trainer.best_loss);
         sbi_text_add(&text, "}\n");
         status = write_text(w, "best.json", &text, err);
     }
+    return status == SB_OK ? sbi_checkpoint_prune(&w->trainer, w->run->folder, err) : status;
+}
+
+static sb_status save(work *w, sb_error *err) {
+    char path[SBI_PATH];
+    if (w->saved == w->trainer.step)
+        return SB_OK;
+    sb_status status = sbi_checkpoint_save(&w->trainer, &w->ledger, w->state, w->run->folder, err);
     if (status == SB_OK)
-        status = sbi_checkpoint_prune(&w->trainer, w->run->folder, err);
+        status = tidy(w, err);
     if (status == SB_OK)
         status = sbi_checkpoint_path(w->run->folder, w->trainer.step, SBI_CHECKPOINT_FILE, path, err);
     if (status == SB_OK) {
@@ -329,7 +335,7 @@ sb_status sbi_lm_resume(sb_context *ctx, const sb_lm_run *run, sb_error *err) {
         w.ledger.step = w.saved = checkpoint.step;
     }
     if (status == SB_OK)
-        status = sbi_checkpoint_prune(&w.trainer, run->folder, err);
+        status = tidy(&w, err);
     sbi_checkpoint_close(&checkpoint);
     if (status == SB_OK)
         status = go(&w, data, err);
