@@ -362,6 +362,7 @@ SB_API sb_status sb_lm_generate(sb_context *ctx, const sb_lm_generation *options
 typedef struct sb_lm_description {
     char name[64];
     int64_t parameters;
+    int64_t steps;
     int64_t tokens_per_step;     // targets: shards * shard_sequences * sequence_length
     int64_t state_bytes;         // weights and two moments
     int64_t gradient_bytes;      // one set of gradients

@@ -15,7 +15,7 @@ sb_status sbi_lm_describe(sb_context *ctx, const char *path, sb_lm_description *
         int64_t set = 4 * shape.layout.extent, sequences = r.shards * r.shard_sequences, half = r.shards / 2, sets = 1;
         for (int64_t n = 1; n < r.shards; n *= 2)
             sets++;
-        *out = (sb_lm_description){.parameters = shape.layout.elements, .tokens_per_step = sequences * r.sequence_length,
+        *out = (sb_lm_description){.parameters = shape.layout.elements, .steps = r.steps, .tokens_per_step = sequences * r.sequence_length,
                                    .state_bytes = 3 * set, .gradient_bytes = set, .gradient_sets = sets,
                                    .activation_bytes = sbi_pass_bytes(&r.model, r.shard_sequences, r.sequence_length),
                                    .step_read_bytes = sequences * (r.sequence_length + 1)};
