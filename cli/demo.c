@@ -156,7 +156,8 @@ static bool run_segment(demo *d, const segment *s, const char *folder, int64_t u
     bool shared = s->kind == SHARED_FAST || s->kind == SHARED_MIXED;
     const sb_lm_worker workers[] = {
         {.isa = d->fast[0], .threads = 1},
-        {.isa = s->kind == SHARED_FAST ? d->fast[d->fast_count - 1] : d->slow[0], .threads = s->kind == SHARED_FAST ? 1 : 2}};
+        {.isa = s->kind == SHARED_FAST ? d->fast[d->fast_count - 1] : d->slow[0], .threads = s->kind == SHARED_FAST ? 1 : 2,
+         .shards = s->kind == SHARED_FAST ? 0 : 1}}; // (an emulated fma is slow: one shard of the step)
     sb_context_options options = {.size = sizeof options, .isa = level_of(d, s->kind), .threads = s->threads};
     sb_lm_run run = {.size = sizeof run, .recipe = started ? NULL : d->recipe, .data = d->data, .folder = folder,
                      .until = until, .worker_count = shared ? 2 : 0, .workers = workers, .worker_command = d->self,

@@ -11,5 +11,6 @@ if command -v aarch64-linux-gnu-gcc >/dev/null && command -v qemu-aarch64 >/dev/
     ninja -C build-aarch64 samebits_command >/dev/null
     emulated="--emulated qemu-aarch64:build-aarch64/samebits"
 fi
+rm -rf demo-out
 # shellcheck disable=SC2086
 exec "$build/samebits" demo --recipe recipes/demo.json --data data/kjv.txt --out demo-out $emulated
