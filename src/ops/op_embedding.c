@@ -32,8 +32,7 @@ static sb_status backward_kernels(sb_context *ctx, const sbi_op *op, sb_error *e
     if ((status = sbi_launch(ctx, SBI_ID_k_sort_keys_i32, count / 256 + (count % 256 != 0), key, err)) ||
         (status = sbi_order(ctx, keys, 1, count, bits_of(op->n[V]), order, err)))
         goto done;
-    if (op->out[0]->size > 0) // (v may be anything where d is 0)
-        status = sbi_launch(ctx, SBI_ID_k_embedding_backward_f32, op->n[V], sum, err);
+    status = sbi_launch(ctx, SBI_ID_k_embedding_backward_f32, op->n[V], sum, err);
 done:
     sbi_array_free(order);
     sbi_array_free(keys);

@@ -31,9 +31,18 @@ const char *const sbi_op_names[SBI_OP_COUNT] = {
     [SBI_OP_COPY] = "copy",
 };
 
+// Nothing to write is nothing to do: beside a size of 0 the other sizes may be anything, and loops over them endless.
+static bool writes_nothing(const sbi_op *op) {
+    for (int i = 0; i < 3; i++)
+        if (op->out[i] && op->out[i]->size > 0) return false;
+    return !op->real_out;
+}
+
 sb_status sbi_run(sb_context *ctx, const sbi_op *op, sb_error *err) {
     const sbi_device *device = ctx->device;
-    sb_status status = device->operation ? device->operation(device, op, err) : op->kernels(ctx, op, err);
+    sb_status status = SB_OK;
+    if (!writes_nothing(op))
+        status = device->operation ? device->operation(device, op, err) : op->kernels(ctx, op, err);
     if (status == SB_OK && ctx->trace) ctx->trace(ctx->trace_user, op);
     return status;
 }
