@@ -4,15 +4,9 @@
 
 #include <string.h>
 
-#ifdef CLI_HAVE_LM
 int sbi_cli_lm(int argc, char **argv);
-#endif
-#ifdef CLI_HAVE_PROVE
 int sbi_cli_prove(int argc, char **argv);
-#endif
-#ifdef CLI_HAVE_DEMO
 int sbi_cli_demo(int argc, char **argv);
-#endif
 
 static const struct command {
     const char *name, *about;
@@ -22,16 +16,10 @@ static const struct command {
     {"verify", "compare what this machine computes with the golden values", cli_verify},
     {"compare", "compare evidence documents of any number of machines", cli_compare},
     {"selftest", "prove that verify can fail", cli_selftest},
-#ifdef CLI_HAVE_PROVE
     {"prove", "run a function over all 2^32 inputs against MPFR", sbi_cli_prove},
-#endif
     {"digest", "the SHA-256 of a file and of the arrays in it", cli_digest},
-#ifdef CLI_HAVE_DEMO
     {"demo", "train one language model by two routes to the same bits", sbi_cli_demo},
-#endif
-#ifdef CLI_HAVE_LM
     {"lm", "train, resume, evaluate, run language models", sbi_cli_lm},
-#endif
 };
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 

@@ -1,16 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-set(PROOF lanes fixture report verify evidence compare selftest probe doctor file_digest)
-set(LANE_FILES gemm attention reduce element function softmax norm rotary embedding sort random optimizer model)
-foreach(name IN LISTS PROOF)
-  if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/src/proof/${name}.c) # (until all have landed)
-    target_sources(samebits_objects PRIVATE src/proof/${name}.c)
-  endif()
-endforeach()
-set(HAVE_LANES)
-foreach(name IN LISTS LANE_FILES)
-  if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/src/proof/lanes_${name}.c) # (until all have landed)
-    target_sources(samebits_objects PRIVATE src/proof/lanes_${name}.c)
-    list(APPEND HAVE_LANES HAVE_LANES_${name})
-  endif()
-endforeach()
-set_source_files_properties(src/proof/lanes.c PROPERTIES COMPILE_DEFINITIONS "${HAVE_LANES}")
+set(PROOF lanes fixture report verify evidence compare selftest probe doctor file_digest lanes_gemm lanes_attention
+  lanes_reduce lanes_element lanes_function lanes_softmax lanes_norm lanes_rotary lanes_embedding lanes_sort lanes_random
+  lanes_optimizer lanes_model)
+list(TRANSFORM PROOF REPLACE "(.+)" "src/proof/\\1.c")
+target_sources(samebits_objects PRIVATE ${PROOF})
