@@ -19,30 +19,32 @@ KERNEL void FOLD_NAME(FOLD_PARAMS, GLOBAL FOLD_TYPE *RESTRICT total, GLOBAL f32 
     LANE_VAR(FOLD_TYPE, own, 32);
     i64 tile = GROUP() % tiles, block = GROUP() / tiles % blocks, row = GROUP() / tiles / blocks;
     i64 first = block * 4096, column = tile * 64;
-    i32 n = (i32)(count - first < 4096 ? count - first : 4096);
-    i32 w = (i32)(inner - column < 64 ? inner - column : 64);
+    i32 n = sbi_lanes(count - first, 4096), w = sbi_lanes(inner - column, 64);
     i64 base = (row * count + first) * inner + column;
     (void)divisor; // (a maximum has no use for it)
     i32 lanes = 32; // accumulators in use: those that no term reaches are as they started and change nothing
     while (lanes / 2 >= n && lanes > 1) lanes /= 2;
     if (inner == 1) {
         i32 tail = n - n % 32;
-        lanes = 32;
         PHASE(l, 32) { AT(own, l) = FOLD_START; } LANE_END
         for (i32 j = 0; j < tail; j += 32) {
             PHASE(l, 32) { AT(own, l) = FOLD(AT(own, l), FOLD_TERM(base + j + l, first + j + l)); } LANE_END
         }
         PHASE(l, n - tail) { AT(own, l) = FOLD(AT(own, l), FOLD_TERM(base + tail + l, first + tail + l)); } LANE_END
         PHASE(l, 32) { acc[l] = AT(own, l); } PHASE_END
+        PHASE(l, 16) { acc[l] = FOLD(acc[l], acc[l + 16]); } PHASE_END
+        PHASE(l, 8) { acc[l] = FOLD(acc[l], acc[l + 8]); } PHASE_END
+        PHASE(l, 4) { acc[l] = FOLD(acc[l], acc[l + 4]); } PHASE_END
+        PHASE(l, 2) { acc[l] = FOLD(acc[l], acc[l + 2]); } PHASE_END
+        PHASE(l, 1) { acc[l] = FOLD(acc[l], acc[l + 1]); } PHASE_END
     } else {
         for (i32 c = 0; c < lanes * w; c += 64) {
             PHASE(l, sbi_lanes(lanes * w - c, 64)) { acc[c + l] = FOLD_START; } LANE_END
         }
         PHASE(l, 1) {} PHASE_END
-        if (tiles == 1) {
-            i32 all = n * w, slab = 32 * w;
-            for (i32 p = 0; p < all; p += slab) {
-                i32 here = all - p < slab ? all - p : slab;
+        if (inner < 64) { // 32 rows of terms lie as the accumulators do
+            for (i32 p = 0; p < n * w; p += 32 * w) {
+                i32 here = sbi_lanes(n * w - p, 32 * w);
                 for (i32 c = 0; c < here; c += 64) {
                     PHASE(l, sbi_lanes(here - c, 64)) {
                         acc[c + l] = FOLD(acc[c + l], FOLD_TERM(base + p + c + l, first + (p + c + l) / w));
@@ -63,12 +65,12 @@ KERNEL void FOLD_NAME(FOLD_PARAMS, GLOBAL FOLD_TYPE *RESTRICT total, GLOBAL f32 
             }
         }
         PHASE(l, 1) {} PHASE_END
-    }
-    for (i32 s = lanes / 2; s > 0; s /= 2) {
-        for (i32 c = 0; c < s * w; c += 64) {
-            PHASE(l, sbi_lanes(s * w - c, 64)) { acc[c + l] = FOLD(acc[c + l], acc[c + l + s * w]); } LANE_END
+        for (i32 s = lanes / 2; s > 0; s /= 2) {
+            for (i32 c = 0; c < s * w; c += 64) {
+                PHASE(l, sbi_lanes(s * w - c, 64)) { acc[c + l] = FOLD(acc[c + l], acc[c + l + s * w]); } LANE_END
+            }
+            PHASE(l, 1) {} PHASE_END
         }
-        PHASE(l, 1) {} PHASE_END
     }
     if (last) {
         PHASE(l, w) { out[row * inner + column + l] = FOLD_OUT(acc[l], divisor); } PHASE_END

@@ -75,8 +75,7 @@ KERNEL void NAME(k_argmax_block)(GLOBAL const T *RESTRICT x, GLOBAL i64 *RESTRIC
     LANE_VAR(i32, at, 64);
     i64 tile = GROUP() % tiles, block = GROUP() / tiles % blocks, row = GROUP() / tiles / blocks;
     i64 first = block * 4096, column = tile * 64;
-    i32 n = (i32)(count - first < 4096 ? count - first : 4096);
-    i32 w = (i32)(inner - column < 64 ? inner - column : 64);
+    i32 n = sbi_lanes(count - first, 4096), w = sbi_lanes(inner - column, 64);
     i64 base = (row * count + first) * inner + column;
     PHASE(l, 64) { AT(top, l) = -0x7fffffff - 1; AT(at, l) = l; } LANE_END
     if (inner == 1) { // lane l takes terms l, l + 64, ...
@@ -118,15 +117,15 @@ KERNEL void NAME(k_argmax_last)(GLOBAL const T *RESTRICT x, GLOBAL const i64 *RE
     LANE_VAR(i32, top, 64);
     LANE_VAR(i64, at, 64);
     i64 tile = GROUP() % tiles, row = GROUP() / tiles, column = tile * 64;
-    i32 w = (i32)(inner - column < 64 ? inner - column : 64);
+    i32 w = sbi_lanes(inner - column, 64);
     PHASE(l, w) { AT(top, l) = -0x7fffffff - 1; AT(at, l) = 0; } LANE_END
     for (i64 b = 0; b < blocks; b++) {
         PHASE(l, w) {
             i64 j = index[(row * blocks + b) * inner + column + l];
             i32 key = sbi_order_key(x[(row * count + j) * inner + column + l]);
-            i32 better = key > AT(top, l);
-            AT(at, l) = better ? j : AT(at, l);
-            AT(top, l) = better ? key : AT(top, l);
+            i32 greater = key > AT(top, l);
+            AT(at, l) = greater ? j : AT(at, l);
+            AT(top, l) = greater ? key : AT(top, l);
         } LANE_END
     }
     PHASE(l, w) { out[row * inner + column + l] = AT(at, l); } PHASE_END

@@ -18,9 +18,11 @@ FN void sbi_row_maximum(GLOBAL const f32 *row, i64 n, LOCAL f32 *top) {
     }
     PHASE(l, n - tail) { AT(best, l) = sbi_max_f32(AT(best, l), row[tail + l]); } LANE_END
     PHASE(l, 32) { top[l] = AT(best, l); } PHASE_END
-    for (i32 s = 16; s > 0; s /= 2) {
-        PHASE(l, s) { top[l] = sbi_max_f32(top[l], top[l + s]); } PHASE_END
-    }
+    PHASE(l, 16) { top[l] = sbi_max_f32(top[l], top[l + 16]); } PHASE_END
+    PHASE(l, 8) { top[l] = sbi_max_f32(top[l], top[l + 8]); } PHASE_END
+    PHASE(l, 4) { top[l] = sbi_max_f32(top[l], top[l + 4]); } PHASE_END
+    PHASE(l, 2) { top[l] = sbi_max_f32(top[l], top[l + 2]); } PHASE_END
+    PHASE(l, 1) { top[l] = sbi_max_f32(top[l], top[l + 1]); } PHASE_END
 }
 
 // The exponential of a present entry, +0 for an absent one.

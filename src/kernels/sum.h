@@ -13,9 +13,11 @@
 
 // part[32], the accumulators; afterwards part[0] is the block's total.
 FN void sbi_sum_tree(LOCAL f64 *part) {
-    for (i32 s = 16; s > 0; s /= 2) {
-        PHASE(l, s) { part[l] = part[l] + part[l + s]; } PHASE_END
-    }
+    PHASE(l, 16) { part[l] = part[l] + part[l + 16]; } PHASE_END
+    PHASE(l, 8) { part[l] = part[l] + part[l + 8]; } PHASE_END
+    PHASE(l, 4) { part[l] = part[l] + part[l + 4]; } PHASE_END
+    PHASE(l, 2) { part[l] = part[l] + part[l + 2]; } PHASE_END
+    PHASE(l, 1) { part[l] = part[l] + part[l + 1]; } PHASE_END
 }
 
 FN i64 sbi_sum_blocks(i64 n) { return n > SBI_SUM_BLOCK ? (n + SBI_SUM_BLOCK - 1) / SBI_SUM_BLOCK : 1; }
