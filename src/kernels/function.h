@@ -216,9 +216,9 @@ FN f32 sbi_cos_far_f32(f32 x) {
 FN f32 sbi_sin_f32(f32 x) { return sbi_trig_is_far(x) ? sbi_sin_far_f32(x) : sbi_sin_near_f32(x); }
 FN f32 sbi_cos_f32(f32 x) { return sbi_trig_is_far(x) ? sbi_cos_far_f32(x) : sbi_cos_near_f32(x); }
 
-// ---------------------------------------------------------------- sigmoid, silu, silu'
+// ---------------------------------------------------------------- sigmoid
 
-// e^-|z|, which none of the three lets overflow.
+// e^-|z|, for sigmoid, silu and silu'.
 FN f64 sbi_decay(f64 z) {
     f64 a = z < K(0.0) ? z : K(0.0) - z;
     return sbi_exp_core(a < K(-300.0) ? K(-300.0) : a);
@@ -240,6 +240,8 @@ FN f32 sbi_sigmoid_f32(f32 x) {
     return x == x ? r : SBI_NAN32;
 }
 
+// ---------------------------------------------------------------- silu
+
 // x / (1 + e^-x). For tiny x it is x/2 + x^2/4: above x/2, which is a tie where x is subnormal.
 FN f32 sbi_silu_f32(f32 x) {
     f64 z = (f64)x;
@@ -252,6 +254,8 @@ FN f32 sbi_silu_f32(f32 x) {
     r = BITS32(x) == 0xb7100000u ? FLOAT32(0xb68fffd8u) : r; // -9 2^-20: nearer to a tie than binary64 can tell
     return x == x ? r : SBI_NAN32;
 }
+
+// ---------------------------------------------------------------- silu_grad
 
 // silu'(x) = s (1 + x (1 - s)), s = sigmoid(x). Beside its zero x0 = -1.27846...: (x - x0) g(x - x0).
 FN f32 sbi_silu_grad_f32(f32 x) {
@@ -285,7 +289,7 @@ FN f32 sbi_silu_grad_f32(f32 x) {
     return x == x ? r : SBI_NAN32;
 }
 
-// ---------------------------------------------------------------- the inverse normal distribution
+// ---------------------------------------------------------------- inverse normal
 
 // The z for which Phi(z) = (u + 1/2) / 2^32, for every word u (contract T11). By symmetry the lower half is enough:
 // p < 1/2, q = 1/2 - p. Down to p = 0.075, -z = q (9/4 + A/B) in t = 3/16 - q^2; below, -z = s - 1/4 + A/B in

@@ -10,6 +10,7 @@ static const uint32_t hard[] = {
     0x42b17217, 0x42b17218, 0xc2aeac50, 0xc2cff1b4, 0xc2cff1b5, 0xc2d20000,                         // exp over, under
     0x33800000, 0xb3800000, 0x34400000, 0x34000000, 0x34e00000, 0xb4600000, 0x35a80001,             // ties beside 1, 1/2
     0x3fc90fdb, 0x40490fdb, 0x4096cbe4, 0x4d7fffff, 0x4d800000, 0xcd800000, 0x6115cb11, 0x7e804000, // multiples of pi/2
+    0x34c00000, 0x3c413d3a, 0x41178feb, 0x65d890d3, 0x6f31a8ec, 0xb7100000, 0xb4400000, 0xb3c00000, // once misrounded
     0x5f18b878, 0xbfa3a4ba, 0xbfa3a4b9, 0xbfa3a4bb, 0xbfc3a4ba, 0xbf83a4b9,                         // silu' at its zero
 };
 enum { HARD = sizeof hard / sizeof hard[0] };
@@ -59,7 +60,7 @@ FUNCTION(abs, SB_ABS)
 // Words of Philox, and the corners of the distribution: both ends, the middle, the seam of the two formulas.
 static sb_status run_inverse_normal(sbi_lane_run *run, sb_error *err) {
     static const uint32_t corners[] = {0, 1, 2, 3, 0x13333332, 0x13333333, 0x13333334, 0x7ffffffe, 0x7fffffff,
-                                       0x80000000, 0x80000001, 0xecccccca, 0xeccccccb, 0xeccccccc, 0xecccccce, 0xfffffffd,
+                                       0x80000000, 0x80000001, 0x47e8d521, 0xb8172ade, 0xecccccca, 0xeccccccb, 0xeccccccc, 0xecccccce, 0xfffffffd,
                                        0xfffffffe, 0xffffffff};
     enum { CORNERS = sizeof corners / sizeof corners[0] };
     int64_t n = sbi_lane_size(run, 24, 5), d = sbi_lane_size(run, 400, 67);

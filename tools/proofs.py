@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The record of the exhaustive proofs, docs/proofs.tsv, and the golden hashes, references/functions-1.tsv.
+
+  proofs.py --check            every function's text in src/kernels/function.h is the one that was proved
+  proofs.py --record FILE ...  takes the lines of `samebits prove NAME --json` (all 2^32 inputs, or fewer for a hash only)
+
+A proof holds for the sections of function.h that a function uses, comments and spaces aside.
+"""
+import hashlib
+import json
+import os
+import re
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+TEXT = os.path.join(ROOT, "src/kernels/function.h")
+PROOFS = os.path.join(ROOT, "docs/proofs.tsv")
+HASHES = os.path.join(ROOT, "references/functions-1.tsv")
+USES = {
+    "exp": ["exp"], "log": ["log"], "sin": ["sin, cos"], "cos": ["sin, cos"], "rsqrt": ["rsqrt"],
+    "sigmoid": ["exp", "sigmoid"], "silu": ["exp", "sigmoid", "silu"], "silu_grad": ["exp", "sigmoid", "silu_grad"],
+    "normal": ["log", "inverse normal"],
+}
+PROOFS_HEAD = """# Exhaustive proofs: every one of the 2^32 inputs ran through the kernel and was judged (samebits prove, cli/prove_judge.c).
+# `text` is the SHA-256 of the parts of src/kernels/function.h that the function uses; tools/proofs.py --check fails where it has changed.
+# function\tinputs\tchecked with MPFR\tmisrounded\tseconds\tlevel\tthreads\tsha256 of all outputs\ttext
+"""
+HASHES_HEAD = "# SHA-256 over all outputs (little-endian, in input order) of each function: name, number of inputs, digest.\n"
+
+
+def texts():
+    """The digest of each function's text."""
+    with open(TEXT, encoding="utf-8") as file:
+        parts = re.split(r"^// -{20,} (.+)\n", file.read(), flags=re.M)
+    sections = {"": parts[0]} | dict(zip(parts[1::2], parts[2::2]))
+    bare = {name: re.sub(r"//[^\n]*|\s+", " ", text) for name, text in sections.items()}
+    bare = {name: " ".join(text.replace("#endif", "").split()) for name, text in bare.items()}
+    return {name: hashlib.sha256("\n".join(bare[s] for s in [""] + uses).encode()).hexdigest() for name, uses in USES.items()}
+
+
+def rows(path):
+    if not os.path.exists(path):
+        return []
+    with open(path, encoding="utf-8") as file:
+        return [line.rstrip("\n").split("\t") for line in file if line.strip() and not line.startswith("#")]
+
+
+def write(path, head, table):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(head)
+        file.writelines("\t".join(row) + "\n" for row in table)
+
+
+def record(files):
+    now, order = texts(), list(USES)
+    proofs = {row[0]: row for row in rows(PROOFS)}
+    hashes = {(row[0], int(row[1])): row[2] for row in rows(HASHES)}
+    for path in files:
+        with open(path, encoding="utf-8") as file:
+            for line in filter(str.strip, file):
+                run = json.loads(line)
+                name = run["function"]
+                if run["misrounded"] or run["undecided"] or not run["mpfr"]:
+                    sys.exit(f"{name}: not proved: {line}")
+                if hashes.setdefault((name, run["inputs"]), run["sha256"]) != run["sha256"]:
+                    sys.exit(f"{name}, {run['inputs']} inputs: another hash than the recorded one; a value has moved")
+                if run["inputs"] == 2**32:
+                    proofs[name] = [name, str(run["inputs"]), str(run["checked_with_mpfr"]), str(run["misrounded"]),
+                                    str(run["seconds"]), run["isa"], str(run["threads"]), run["sha256"], now[name]]
+    write(PROOFS, PROOFS_HEAD, [proofs[name] for name in order if name in proofs])
+    write(HASHES, HASHES_HEAD, [[name, str(count), digest] for (name, count), digest in
+                                sorted(hashes.items(), key=lambda item: (order.index(item[0][0]), -item[0][1]))])
+
+
+def check():
+    now, failed = texts(), 0
+    proofs = {row[0]: row for row in rows(PROOFS)}
+    hashes = {row[0]: row[2] for row in rows(HASHES) if int(row[1]) == 2**32}
+    for name, text in now.items():
+        row = proofs.get(name)
+        if row is None:
+            fault = "no proof is recorded"
+        elif row[8] != text:
+            fault = "its text is not the one that was proved; run samebits prove and record it"
+        elif row[1] != str(2**32) or row[3] != "0" or hashes.get(name) != row[7]:
+            fault = "its proof and its golden hash part"
+        else:
+            continue
+        print(f"{name}: {fault}")
+        failed += 1
+    print(f"{len(now) - failed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--check"]:
+        sys.exit(check())
+    if len(sys.argv) > 2 and sys.argv[1] == "--record":
+        record(sys.argv[2:])
+        sys.exit(0)
+    sys.exit(__doc__)
