@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // samebits lm: train, resume, evaluate and generate with language models, compare ledgers.
-#include "samebits.h"
+#include "cli.h"
 
 #include <limits.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,7 +57,7 @@ static int say(const sb_error *err) {
 }
 
 static int misuse(const char *what, const char *which) {
-    fprintf(stderr, "samebits lm: %s%s%s\n%s", what, which ? " " : "", which ? which : "", usage);
+    fprintf(stderr, "samebits lm: %s%s%s\n%s", what, which ? " " : "", which ? cli_show(which) : "", usage);
     return EXIT_USAGE;
 }
 
@@ -104,20 +105,53 @@ static int parse_worker(const char *text, options *o) {
     return 1;
 }
 
+// The options with an integer, and where it goes.
+static const struct integer_option {
+    const char *name;
+    int64_t least, most;
+    size_t to;
+} integers[] = {
+    {"--until", 1, INT64_C(1) << 24, offsetof(options, until)},
+    {"--steps-until", 1, INT64_C(1) << 24, offsetof(options, until)},
+    {"--tokens", 0, INT64_C(1) << 20, offsetof(options, tokens)},
+    {"--top-k", 0, INT64_C(1) << 24, offsetof(options, top_k)},
+    {"--seed", 0, INT64_MAX, offsetof(options, seed)},
+    {"--sabotage-step", 1, INT64_C(1) << 24, offsetof(options, sabotage)},
+};
+
+static const struct integer_option *integer_option(const char *name) {
+    for (size_t i = 0; i < sizeof integers / sizeof *integers; i++)
+        if (strcmp(name, integers[i].name) == 0)
+            return &integers[i];
+    return NULL;
+}
+
+// What an option takes, for a message.
+static const char *expected(const char *name) {
+    static char text[80];
+    const struct integer_option *integer = integer_option(name);
+    if (integer)
+        snprintf(text, sizeof text, "a number from %lld to %lld", (long long)integer->least, (long long)integer->most);
+    else
+        snprintf(text, sizeof text, "%s", strcmp(name, "--threads") == 0 ? "a number from 0 to 1024"
+                                          : strcmp(name, "--worker") == 0 ? "isa=L,threads=N,shards=N, at most 64 workers"
+                                                                          : "a decimal number");
+    return text;
+}
+
 // One option with a value: 1 if taken, 0 if unknown, -1 if its value is bad.
 static int take_value(options *o, const char *name, const char *value) {
     const struct { const char *name, **to; } texts[] = {{"--recipe", &o->recipe}, {"--data", &o->data}, {"--out", &o->out}, {"--checkpoint", &o->checkpoint}, {"--prompt", &o->prompt}, {"--isa", &o->isa}};
-    const struct { const char *name; int64_t least, most, *to; } integers[] = {{"--until", 1, INT64_C(1) << 24, &o->until}, {"--steps-until", 1, INT64_C(1) << 24, &o->until}, {"--tokens", 0, INT64_C(1) << 20, &o->tokens}, {"--top-k", 0, INT64_C(1) << 24, &o->top_k}, {"--seed", 0, INT64_MAX, &o->seed}, {"--sabotage-step", 1, INT64_C(1) << 24, &o->sabotage}};
     const struct { const char *name; double *to; } reals[] = {{"--temperature", &o->temperature}, {"--top-p", &o->top_p}};
+    const struct integer_option *integer = integer_option(name);
     int64_t n;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (strcmp(name, texts[i].name) == 0) {
             *texts[i].to = value;
             return 1;
         }
-    for (size_t i = 0; i < sizeof integers / sizeof *integers; i++)
-        if (strcmp(name, integers[i].name) == 0)
-            return parse_integer(value, integers[i].least, integers[i].most, integers[i].to) ? 1 : -1;
+    if (integer)
+        return parse_integer(value, integer->least, integer->most, (int64_t *)((char *)o + integer->to)) ? 1 : -1;
     for (size_t i = 0; i < sizeof reals / sizeof *reals; i++)
         if (strcmp(name, reals[i].name) == 0)
             return sb_parse_real(value, reals[i].to, NULL) == SB_OK ? 1 : -1;
@@ -156,7 +190,7 @@ static int parse(int argc, char **argv, const char *allowed, int positionals, op
             if (i + 1 == argc)
                 return misuse("a value is missing after", arg);
             if (take_value(o, arg, argv[++i]) != 1) {
-                fprintf(stderr, "samebits lm: %s: bad value\n%s", arg, usage);
+                fprintf(stderr, "samebits lm: %s is \"%s\": expected %s\n%s", arg, cli_show(argv[i]), expected(arg), usage);
                 return EXIT_USAGE;
             }
         }

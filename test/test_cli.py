@@ -72,6 +72,30 @@ def test_usage():
     expect(2, "expected a file", "digest")
 
 
+def test_models():
+    """lm, prove, demo: the same manners."""
+    expect(2, "a subcommand is missing", "lm")
+    expect(0, "usage:", "lm", "--help")
+    expect(2, "unknown subcommand \\x1b[2J", "lm", "\x1b[2J")
+    expect(2, "unknown option --\\x1b", "lm", "train", "--\x1b")
+    expect(2, "a value is missing after --threads", "lm", "train", "--threads")
+    expect(2, "expected a number from 0 to 1024", "lm", "train", "--threads", "x\x1b")
+    expect(2, "expected a number from 1 to", "lm", "train", "--until", "0")
+    expect(2, "expected a decimal number", "lm", "generate", "--temperature", "0x1p3")
+    expect(2, "expected isa=L,threads=N", "lm", "train", "--worker", "isa=v3,cores=2")
+    expect(2, "train needs", "lm", "train")
+    for path in ("absent\x1b\n", "/", "/dev/zero"):
+        expect(1, "SB_ERR_IO", "lm", "eval", "--checkpoint", path, "--data", path)
+        expect(1, "SB_ERR_IO", "lm", "describe", "--recipe", path)
+        expect(1, "SB_ERR_", "lm", "resume", path)
+        expect(2, "SB_ERR_IO", "lm", "ledger", "compare", path, path)
+        expect(3, "SB_ERR_IO", "digest", path)
+    expect(2, "expected a function or --all", "prove")
+    expect(2, "there is no function", "prove", "\x1b")
+    expect(2, "--count is", "prove", "exp", "--count", "3")
+    expect(2, "are needed", "demo")
+
+
 def test_levels():
     for bad in ("v9", "", "V3", "\x1b"):
         result = run("verify", "--lanes", "gemm_nn", "--isa", bad)
@@ -199,6 +223,7 @@ def has_references():
 
 def main():
     test_usage()
+    test_models()
     test_levels()
     with tempfile.TemporaryDirectory() as folder:
         test_documents(folder)
