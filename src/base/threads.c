@@ -19,7 +19,7 @@ struct sbi_pool {
     int threads;         // the caller is one of them
     int started;         // workers that run
     unsigned process;    // forks that this process was away from the first, when the locks were made
-    atomic_bool busy;
+    atomic_int busy;     // 0 or 1 (a byte would need libatomic on riscv64)
     pthread_mutex_t lock; // guards the job below
     pthread_cond_t opened, left;
     uint64_t job;     // number of the newest job
@@ -77,7 +77,7 @@ static void make_locks(sbi_pool *pool) {
     pool->process = atomic_load(&forks);
     pool->started = pool->inside = 0;
     pool->open = pool->stop = false;
-    atomic_store(&pool->busy, false);
+    atomic_store(&pool->busy, 0);
 }
 
 // Starts what is missing. Where the system refuses a thread the others do its work: no bit depends on their number.
@@ -127,8 +127,8 @@ void sbi_pool_run(sbi_pool *pool, int64_t count, sbi_task task, void *argument) 
         return;
     }
     if (pool->process != atomic_load(&forks)) make_locks(pool); // in a child: whatever was going on is the parent's
-    bool free = false;
-    if (!atomic_compare_exchange_strong(&pool->busy, &free, true)) {
+    int free = 0;
+    if (!atomic_compare_exchange_strong(&pool->busy, &free, 1)) {
         run_serially(count, task, argument);
         return;
     }
@@ -153,7 +153,7 @@ void sbi_pool_run(sbi_pool *pool, int64_t count, sbi_task task, void *argument) 
     pool->open = false;
     while (pool->inside > 0) pthread_cond_wait(&pool->left, &pool->lock);
     pthread_mutex_unlock(&pool->lock);
-    atomic_store(&pool->busy, false);
+    atomic_store(&pool->busy, 0);
 }
 
 void sbi_pool_free(sbi_pool *pool) {
