@@ -15,18 +15,18 @@
 #define JOIN(a, b) JOIN_(a, b)
 
 #if defined(__AVX512F__)
-enum { ROWS = 14, ACROSS = 2 };
+enum { ROWS = 14, ACROSS = 2, STRIP = 16 };
 #elif defined(__AVX2__)
-enum { ROWS = 6, ACROSS = 2 };
+enum { ROWS = 6, ACROSS = 2, STRIP = 8 };
 #else
-enum { ROWS = 7, ACROSS = 3 };
+enum { ROWS = 7, ACROSS = 3, STRIP = 8 };
 #endif
 enum {
     WIDE = ACROSS * LANES,
     CHUNK = 256,
     CHUNKS_A_RUN = 64,
     DEEPEST = 2048,       // steps of k packed at once, a divisor of a run
-    PACKED = 64 * 1024,   // floats of B packed at once: a good part of the second cache
+    PACKED = 128 * 1024,  // floats of B packed at once: a good part of the second cache
     TALL = 256,           // rows whose totals are kept while k goes on beyond DEEPEST
     FEW = 8,              // rows for which packing B does not pay
     SCALED = 1, BIAS = 2, ACCUMULATE = 4
@@ -54,7 +54,7 @@ typedef struct piece {
 
 static inline __attribute__((always_inline)) void multiply(const int rows, const int packed, const piece *p) {
     const float *a = p->a, *b = p->b;
-    const int64_t b_step = p->b_step, a_row = packed ? 1 : p->a_row, a_step = packed ? rows : 1;
+    const int64_t b_step = p->b_step, a_row = packed ? 1 : p->a_row, a_step = packed ? STRIP : 1;
     for (int64_t s = 0; s < p->depth; s += CHUNK) {
         vec r[ROWS][ACROSS];
 #pragma GCC unroll 16
@@ -140,7 +140,7 @@ static void pack_panel(const float *b, int64_t b_column, int64_t b_step, int64_t
     if (b_step == 1) {
         for (; whole + LANES <= columns; whole += LANES)
             for (int64_t s = 0; s < steps; s += LANES)
-                vec_transpose(b + whole * b_column + s, b_column, to + s * WIDE + whole, WIDE);
+                vec_transpose(b + whole * b_column + s, b_column, LANES, to + s * WIDE + whole, WIDE);
     }
     for (int64_t s = 0; s < depth; s++) {
         for (int64_t j = s < steps ? whole : 0; j < WIDE; j++)
@@ -148,14 +148,19 @@ static void pack_panel(const float *b, int64_t b_column, int64_t b_step, int64_t
     }
 }
 
-// Strip to[depth][rows] of op(A).
-static void pack_strip(const float *a, int64_t a_row, int64_t a_step, int64_t rows, int64_t depth, float *to) {
+// Strip to[depth][STRIP] of `rows` rows of op(A), of which `left` floats from `a` on may be read.
+static void pack_strip(const float *a, int64_t a_row, int64_t a_step, int64_t left, int64_t rows, int64_t depth, float *to) {
+    int64_t s = 0;
     if (a_row == 1) {
-        for (int64_t s = 0; s < depth; s++) memcpy(to + s * rows, a + s * a_step, (size_t)rows * sizeof *to);
-        return;
+        for (; s < depth && s * a_step + STRIP <= left; s++)
+            for (int i = 0; i < STRIP; i += LANES) vec_store(to + s * STRIP + i, vec_load(a + s * a_step + i));
+    } else {
+        for (; s + LANES <= depth; s += LANES)
+            for (int64_t i = 0; i < rows; i += LANES)
+                vec_transpose(a + i * a_row + s, a_row, rows - i, to + s * STRIP + i, STRIP);
     }
-    for (int64_t i = 0; i < rows; i++)
-        for (int64_t s = 0; s < depth; s++) to[s * rows + i] = a[i * a_row + s];
+    for (; s < depth; s++)
+        for (int64_t i = 0; i < rows; i++) to[s * STRIP + i] = a[i * a_row + s * a_step];
 }
 
 // Writes rows x columns of C from the sums: scale, bias, accumulate.
@@ -175,19 +180,19 @@ static void finish(const product *g, const float *sum, int64_t i0, int64_t j0, i
                 vec_store(c + j, vec_canon(x));
                 continue;
             }
-            if (flags & BIAS) memcpy(edge, g->bias + j0 + j, (size_t)left * sizeof *edge);
-            if (flags & ACCUMULATE) memcpy(old, c + j, (size_t)left * sizeof *old);
+            if (flags & BIAS) __builtin_memcpy(edge, g->bias + j0 + j, (size_t)left * sizeof *edge);
+            if (flags & ACCUMULATE) __builtin_memcpy(old, c + j, (size_t)left * sizeof *old);
             if (flags & BIAS) x = x + vec_load(edge);
             if (flags & ACCUMULATE) x = vec_load(old) + x;
             vec_store(edge, vec_canon(x));
-            memcpy(c + j, edge, (size_t)left * sizeof *edge);
+            __builtin_memcpy(c + j, edge, (size_t)left * sizeof *edge);
         }
     }
 }
 
 typedef struct buffers {
     _Alignas(64) float panels[PACKED];
-    _Alignas(64) float strip[ROWS * DEEPEST];
+    _Alignas(64) float strip[STRIP * DEEPEST];
     _Alignas(64) float run[(TALL + ROWS) * WIDE];
     _Alignas(64) float sum[(TALL + ROWS) * WIDE];
 } buffers;
@@ -196,7 +201,7 @@ typedef struct buffers {
 static void tile(const product *g, buffers *w, int64_t i0, int64_t j0, int64_t rows, int64_t columns) {
     const int64_t k = g->k, flags = g->flags;
     if (k == 0) {
-        memset(w->sum, 0, ROWS * WIDE * sizeof(float));
+        __builtin_memset(w->sum, 0, ROWS * WIDE * sizeof(float));
         for (int64_t i = 0; i < rows; i += ROWS)
             for (int64_t j = 0; j < columns; j += WIDE)
                 finish(g, w->sum, i0 + i, j0 + j, rows - i < ROWS ? rows - i : ROWS, columns - j < WIDE ? columns - j : WIDE);
@@ -222,7 +227,7 @@ static void tile(const product *g, buffers *w, int64_t i0, int64_t j0, int64_t r
                     const int64_t i = in * q / count, high = in * (q + 1) / count - i; // of this block
                     const float *a = g->a + (i0 + ib + i) * g->a_row + s * g->a_step;
                     const int pack = g->a_step != 1 || (far && high > 4 && jn > WIDE);
-                    if (pack) pack_strip(a, g->a_row, g->a_step, high, depth, w->strip);
+                    if (pack) pack_strip(a, g->a_row, g->a_step, g->m * k - (a - g->a), high, depth, w->strip);
                     for (int64_t j = 0; j < jn; j += WIDE) {
                         const int64_t wide = jn - j < WIDE ? jn - j : WIDE, state = k > DEEPEST ? i * WIDE : 0;
                         const int there = use_b && wide == WIDE;

@@ -18,7 +18,7 @@ static inline void turned(const float *w, int64_t column, const float *x, int64_
     vec sum = *r;
     int64_t s = 0;
     for (; s + LANES <= count; s += LANES) {
-        vec_transpose(w + s, column, square, LANES);
+        vec_transpose(w + s, column, LANES, square, LANES);
 #pragma GCC unroll 16
         for (int u = 0; u < LANES; u++) sum = vec_fma(vec_all(x[s + u]), vec_load(square + u * LANES), sum);
     }
@@ -50,7 +50,7 @@ void JOIN(k_gemv_f32_tuned, SBI_LEVEL)(const sbi_arg *args, int64_t first, int64
         for (int64_t p = 0; p < k; p += CHUNK) {
             const int64_t count = k - p < CHUNK ? k - p : CHUNK;
             const float *at = w + j0 * column + p * step;
-            memset(chunk, 0, sizeof chunk);
+            __builtin_memset(chunk, 0, sizeof chunk);
             for (int64_t j = 0; j < whole && step == 1; j += LANES) {
                 vec r = vec_all(0.0f);
                 turned(at + j * column, column, x + p, count, &r);
@@ -86,7 +86,7 @@ void JOIN(k_gemv_f32_tuned, SBI_LEVEL)(const sbi_arg *args, int64_t first, int64
             y = (flags & BIAS) ? y + bias[(j0 + j) * bias_step] : y;
             y = (flags & ACCUMULATE) ? out[j0 + j] + y : y;
             const uint32_t nan = 0x7fc00000u;
-            if (y != y) memcpy(&y, &nan, sizeof y);
+            if (y != y) __builtin_memcpy(&y, &nan, sizeof y);
             out[j0 + j] = y;
         }
     }

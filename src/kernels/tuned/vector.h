@@ -4,7 +4,6 @@
 #define SBI_VECTOR_H
 
 #include <stdint.h>
-#include <string.h>
 
 #if defined(__AVX512F__)
 #include <immintrin.h>
@@ -30,28 +29,28 @@ static inline vec vec_all(float x) { return vdupq_n_f32(x); }
 
 static inline vec vec_load(const float *p) {
     vec v;
-    memcpy(&v, p, sizeof v);
+    __builtin_memcpy(&v, p, sizeof v);
     return v;
 }
-static inline void vec_store(float *p, vec v) { memcpy(p, &v, sizeof v); }
+static inline void vec_store(float *p, vec v) { __builtin_memcpy(p, &v, sizeof v); }
 
 typedef uint32_t vec_bits __attribute__((vector_size(LANES * 4)));
 // NaN becomes the canonical NaN.
 static inline vec vec_canon(vec x) {
     vec_bits keep = (vec_bits)(x == x), bits;
-    memcpy(&bits, &x, sizeof bits);
+    __builtin_memcpy(&bits, &x, sizeof bits);
     bits = (bits & keep) | (~keep & 0x7fc00000u);
-    memcpy(&x, &bits, sizeof x);
+    __builtin_memcpy(&x, &bits, sizeof x);
     return x;
 }
 
 // A square of LANES x LANES floats turned over: row i of `from` (stride `step`) becomes column i of `to` (stride
-// `width`). By rounds of interleaving of halves, which the compiler turns into shuffles.
-static inline void vec_transpose(const float *from, int64_t step, float *to, int64_t width) {
+// `width`). Only `rows` rows are there; the last stands for those beyond.
+static inline void vec_transpose(const float *from, int64_t step, int64_t rows, float *to, int64_t width) {
     vec r[LANES], t[LANES];
 #pragma GCC unroll 16
     for (int i = 0; i < LANES; i++) {
-        r[i] = vec_load(from + i * step);
+        r[i] = vec_load(from + (i < rows ? i : rows - 1) * step);
     }
 #if defined(__AVX512F__)
     enum { LOW = 0x88, HIGH = 0xdd };

@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
+# The benches (bench.py runs them all).
+if(NOT CMAKE_CROSSCOMPILING)
+  add_executable(bench_gemm bench/bench_gemm.c)
+  target_link_libraries(bench_gemm PRIVATE samebits ${CMAKE_DL_LIBS})
+endif()
