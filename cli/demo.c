@@ -126,7 +126,7 @@ static bool run_emulated(demo *d, const char *folder, int64_t until, sb_error *e
         dup2(ends[1], STDOUT_FILENO);
         close(ends[0]);
         close(ends[1]);
-        execlp(emulator, emulator, colon + 1, "lm", "resume", folder, "--until", number, "--threads", "1", "--json", (char *)NULL);
+        execlp(emulator, emulator, colon + 1, "lm", "resume", folder, "--until", number, "--threads", "2", "--json", (char *)NULL);
         _exit(127);
     }
     close(ends[1]);
