@@ -11,6 +11,7 @@ A target this machine lacks the tools for is skipped and counted; named in SAMEB
 import argparse
 import concurrent.futures
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -151,6 +152,7 @@ class Grid:
             def run(name):
                 emulator = [f"qemu-{name}", commands[name]]
                 self.verify(f"{name} verify --quick", emulator, "--quick", dict(os.environ, SAMEBITS_THREADS="1"))
+                self.prove(f"{name} prove --all, 2^22", emulator + ["prove", "--all", "--count", "4194304", "--quiet"], 9)
                 start = time.time()
                 digest = train(emulator, recipe, os.path.join(folder, name))
                 self.done(f"{name} two training steps", digest == native,
@@ -158,6 +160,28 @@ class Grid:
 
             with concurrent.futures.ThreadPoolExecutor(2) as pool:
                 list(pool.map(run, commands))
+
+    def proofs(self):
+        """exp and three functions drawn by the commit's hash on all 2^32 inputs; the others on 2^26 and the hard cases."""
+        command = os.path.join(self.build, "samebits")
+        names = subprocess.run([command, "prove", "--all", "--count", "1024", "--json", "--quiet"], text=True,
+                               stdout=subprocess.PIPE).stdout
+        names = [json.loads(line)["function"] for line in names.splitlines()]
+        commit = subprocess.run(["git", "-C", ROOT, "rev-parse", "HEAD"], stdout=subprocess.PIPE,
+                                stderr=subprocess.DEVNULL, text=True).stdout.strip()
+        drawn = sorted((n for n in names if n != "exp"), key=lambda n: hashlib.sha256((commit + n).encode()).digest())[:3]
+        for name in names:
+            whole = name == "exp" or name in drawn
+            self.prove(f"prove {name}, " + ("all 2^32" if whole else "2^26 and hard cases"),
+                       [command, "prove", name, "--quiet"] + ([] if whole else ["--quick"]), 1)
+
+    def prove(self, name, command, functions):
+        """Every line must say 0 misrounded, or (without MPFR) that the recorded hash is met."""
+        start = time.time()
+        run = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        lines = [l for l in run.stdout.splitlines() if "inputs" in l]
+        good = run.returncode == 0 and len(lines) == functions
+        self.done(name, good, lines[-1] if good else f"exit {run.returncode}: {run.stdout[-400:]}", time.time() - start)
 
     def reproducible(self):
         """Two clones in folders of different names give the same library bytes."""
@@ -208,11 +232,11 @@ def train(command, recipe, out):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default=os.path.join(ROOT, "build"), help="the main build folder")
-    parser.add_argument("--only", help="native, emulated or reproducible")
+    parser.add_argument("--only", help="proofs, native, emulated or reproducible")
     options = parser.parse_args()
     grid = Grid(os.path.abspath(options.build))
     start = time.time()
-    for part in ("native", "emulated", "reproducible"):
+    for part in ("proofs", "native", "emulated", "reproducible"):
         if options.only in (None, part):
             getattr(grid, part)()
     print(f"the grid took {time.time() - start:.0f} s")
