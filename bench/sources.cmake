@@ -3,4 +3,6 @@
 if(NOT CMAKE_CROSSCOMPILING)
   add_executable(bench_gemm bench/bench_gemm.c)
   target_link_libraries(bench_gemm PRIVATE samebits ${CMAKE_DL_LIBS})
+  add_executable(bench_streams bench/bench_streams.c)
+  target_link_libraries(bench_streams PRIVATE samebits)
 endif()
