@@ -507,6 +507,61 @@ static void check_describe(const char *source) {
           "a checkpoint of %lld bytes, described as %lld", (long long)about.st_size, (long long)d.checkpoint_bytes);
 }
 
+// Every allocation of a run may fail: a named error, nothing leaks, and what is on the disk can be resumed.
+static int64_t allocations, live, fail_at;
+static void *counted_allocate(void *user, size_t bytes) {
+    (void)user;
+    if (++allocations == fail_at)
+        return NULL;
+    live++;
+    return malloc(bytes);
+}
+static void counted_release(void *user, void *pointer) {
+    (void)user;
+    live -= pointer != NULL;
+    free(pointer);
+}
+
+static sb_status exhausted_run(const char *name, sb_error *err) {
+    heard h;
+    sb_context *c = NULL;
+    sb_lm_run run = run_in(name, 3, &h);
+    sb_context_options o = {.size = sizeof o, .threads = 1, .allocate = counted_allocate, .release = counted_release};
+    allocations = 0;
+    sb_status status = sb_context_new(&o, &c, err);
+    if (status == SB_OK)
+        status = sb_lm_train(c, &run, err);
+    sb_context_free(c);
+    return status;
+}
+
+static void check_exhaustion(void) {
+    sb_error err = {0};
+    heard h;
+    char command[400];
+    fail_at = 0;
+    CHECK(exhausted_run("plenty", &err) == SB_OK && live == 0, "%s, %lld live", err.message, (long long)live);
+    int64_t all = allocations, resumed = 0;
+    for (int64_t n = 1; n <= all; n += n < 60 ? 1 : all / 120) {
+        fail_at = n;
+        err = (sb_error){0};
+        sb_status status = exhausted_run("scarce", &err);
+        CHECK(status == SB_ERR_MEMORY && err.status == status && err.message[0], "allocation %lld of %lld: %d, %s", (long long)n, (long long)all, (int)status, err.message);
+        CHECK(live == 0, "allocation %lld: %lld live", (long long)n, (long long)live);
+        char path[SBI_PATH];
+        if (sbi_file_present(inside("scarce/ledger.jsonl")) && sbi_checkpoint_newest(&sbi_malloc_allocator, inside("scarce"), path, NULL) == SB_OK) {
+            sb_lm_run run = run_in("scarce", 3, &h);
+            CHECK(sb_lm_resume(ctx, &run, &err) == SB_OK, "allocation %lld: %s", (long long)n, err.message);
+            CHECK(same_file(inside("plenty/ledger.jsonl"), inside("scarce/ledger.jsonl")), "allocation %lld: ledgers differ", (long long)n);
+            CHECK(same_file(inside("plenty/step-000000003/model.safetensors"), inside("scarce/step-000000003/model.safetensors")), "allocation %lld", (long long)n);
+            resumed++;
+        }
+        snprintf(command, sizeof command, "rm -rf '%s'", inside("scarce"));
+        CHECK(system(command) == 0, "rm");
+    }
+    CHECK(resumed > 20, "%lld runs were resumed", (long long)resumed);
+}
+
 static void check_nulls(void) {
     sb_error err = {0};
     heard h;
@@ -579,6 +634,7 @@ int main(int argc, char **argv) {
     check_sampling();
     check_describe(SOURCE);
     check_nulls();
+    check_exhaustion();
     sb_context_free(ctx);
     char command[300];
     snprintf(command, sizeof command, "rm -rf '%s'", folder);

@@ -12,6 +12,19 @@
 
 static bool finite64(double x) { return x - x == 0.0; }
 
+// The first tensor that holds an infinity or a NaN, or -1.
+static sb_status first_nonfinite(sb_context *ctx, const sbi_tensors *tensors, int64_t *at, sb_error *err) {
+    sb_status status = SB_OK;
+    *at = -1;
+    for (int64_t i = 0; i < tensors->layout->count && status == SB_OK && *at < 0; i++) {
+        double squares;
+        status = sbi_sum_squares(ctx, tensors->items[i], &squares, err);
+        if (status == SB_OK && !finite64(squares))
+            *at = i;
+    }
+    return status;
+}
+
 // ---------------------------------------------------------------- shards
 
 static sb_status make_gradient(void *user, sbi_gradient *out, sb_error *err) {
@@ -67,16 +80,11 @@ static sb_status compute_shard(void *user, sb_context *ctx, int slot, int64_t sh
     if (status == SB_OK)
         status = sbi_decoder_loss(ctx, pass, loss, err);
     if (status == SB_OK && !finite64(*loss)) {
-        const char *tensor = "no weight";
-        for (int64_t i = 0; i < t->decoder.layout.count; i++) {
-            double squares;
-            if (sbi_sum_squares(ctx, t->decoder.weights.items[i], &squares, NULL) == SB_OK && !finite64(squares)) {
-                tensor = t->decoder.layout.items[i].name;
-                break;
-            }
-        }
-        status = sbi_fail(err, SB_ERR_NONFINITE, "loss", "step %lld, shard %lld: the loss is not finite (the first tensor that is not: %s)",
-                          (long long)t->step + 1, (long long)shard, tensor);
+        int64_t at;
+        status = first_nonfinite(ctx, &t->decoder.weights, &at, err);
+        if (status == SB_OK)
+            status = sbi_fail(err, SB_ERR_NONFINITE, "loss", "step %lld, shard %lld: the loss is not finite (the first tensor that is not: %s)",
+                              (long long)t->step + 1, (long long)shard, at < 0 ? "none" : t->decoder.layout.items[at].name);
     }
     if (status == SB_OK)
         status = sbi_decoder_backward(ctx, &t->decoder, pass, 1.0 / targets, out->views, err);
@@ -219,32 +227,29 @@ sb_status sbi_trainer_compute(sbi_trainer *t, sb_error *err) {
     return sbi_tree_compute(t->tree, t->losses, err);
 }
 
-static int64_t first_nonfinite(sbi_trainer *t, const sbi_tensors *tensors) {
-    double squares;
-    for (int64_t i = 0; i < t->decoder.layout.count; i++)
-        if (sbi_sum_squares(t->ctx, tensors->items[i], &squares, NULL) == SB_OK && !finite64(squares))
-            return i;
-    return -1;
-}
-
 sb_status sbi_trainer_check(sbi_trainer *t, const sbi_tensors *gradient, sb_error *err) {
-    int64_t tensor = first_nonfinite(t, gradient), shard = 0, at = -1;
+    const sbi_parameter *parameters = t->decoder.layout.items;
+    int64_t tensor, at = -1;
     sbi_gradient *again = NULL;
     double loss;
-    if (tensor < 0)
-        return SB_OK;
-    sb_status status = sbi_tree_spare(t->tree, &again, NULL);
-    for (; shard < t->recipe->shards && status == SB_OK && at < 0; shard++) {
-        status = compute_shard(t, t->ctx, 0, shard, again, &loss, NULL);
-        at = status == SB_OK ? first_nonfinite(t, again->views) : -1;
+    sb_status status = first_nonfinite(t->ctx, gradient, &tensor, err);
+    if (status != SB_OK || tensor < 0)
+        return status;
+    status = sbi_tree_spare(t->tree, &again, err);
+    for (int64_t shard = 0; shard < t->recipe->shards && status == SB_OK && at < 0; shard++) {
+        status = compute_shard(t, t->ctx, 0, shard, again, &loss, err);
+        if (status == SB_OK)
+            status = first_nonfinite(t->ctx, again->views, &at, err);
+        if (status == SB_OK && at >= 0)
+            status = sbi_fail(err, SB_ERR_NONFINITE, "gradient", "step %lld, shard %lld: the gradient of %s is not finite",
+                              (long long)t->step + 1, (long long)shard, parameters[at].name);
     }
     if (again)
         sbi_tree_give(t->tree, again);
-    if (at < 0)
-        return sbi_fail(err, SB_ERR_NONFINITE, "gradient", "step %lld: the gradient of %s, summed over the shards, is not finite",
-                        (long long)t->step + 1, t->decoder.layout.items[tensor].name);
-    return sbi_fail(err, SB_ERR_NONFINITE, "gradient", "step %lld, shard %lld: the gradient of %s is not finite",
-                    (long long)t->step + 1, (long long)shard - 1, t->decoder.layout.items[at].name);
+    if (status != SB_OK)
+        return status;
+    return sbi_fail(err, SB_ERR_NONFINITE, "gradient", "step %lld: the gradient of %s, summed over the shards, is not finite",
+                    (long long)t->step + 1, parameters[tensor].name);
 }
 
 sb_status sbi_trainer_apply(sbi_trainer *t, sbi_tensors *gradient, sb_error *err) {
