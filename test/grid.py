@@ -83,8 +83,9 @@ class Grid:
         log = os.path.join(folder, "grid.log")
         os.makedirs(folder, exist_ok=True)
         with open(log, "w") as out:
-            for command in (["cmake", "-S", ROOT, "-B", folder, "-G", "Ninja", "-DSAMEBITS_TESTS=OFF", *arguments],
-                            ["ninja", "-C", folder, "-j", self.jobs, "samebits_command"]):
+            configure = ["cmake", "-S", ROOT, "-B", folder, "-G", "Ninja", "-DSAMEBITS_TESTS=OFF", *arguments]
+            for command in ([] if os.path.exists(os.path.join(folder, "build.ninja")) else [configure]) + [
+                    ["ninja", "-C", folder, "-j", self.jobs, "samebits_command"]]:
                 if subprocess.run(command, stdout=out, stderr=subprocess.STDOUT).returncode:
                     return None, f"the build fails: {log}"
         return os.path.join(folder, "samebits"), None

@@ -7,7 +7,8 @@ build=$1
 emulated=
 if command -v aarch64-linux-gnu-gcc >/dev/null && command -v qemu-aarch64 >/dev/null; then
     echo "building the command for aarch64 (for the emulated segment)" >&2
-    cmake -S . -B build-aarch64 -G Ninja --toolchain=cmake/aarch64.cmake -DSAMEBITS_STATIC=ON -DSAMEBITS_TESTS=OFF >/dev/null
+    test -f build-aarch64/build.ninja ||
+        cmake -S . -B build-aarch64 -G Ninja --toolchain=cmake/aarch64.cmake -DSAMEBITS_STATIC=ON -DSAMEBITS_TESTS=OFF >/dev/null
     ninja -C build-aarch64 samebits_command >/dev/null
     emulated="--emulated qemu-aarch64:build-aarch64/samebits"
 fi
