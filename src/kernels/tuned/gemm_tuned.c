@@ -11,6 +11,8 @@
 #include "kernels.h"
 #include "tuned/vector.h"
 
+#include <stddef.h>
+
 #define JOIN_(a, b) a##_##b
 #define JOIN(a, b) JOIN_(a, b)
 
