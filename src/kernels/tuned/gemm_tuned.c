@@ -27,6 +27,9 @@ enum {
     WIDE = ACROSS * LANES,
     CHUNK = 256,
     CHUNKS_A_RUN = 64,
+    RUN = CHUNK * CHUNKS_A_RUN,
+    SHALLOW = 512,        // steps of k at once where totals stay in C
+    TOGETHER = 64 * 1024, // floats of A packed at once: neighbouring strips share lines of memory
     DEEPEST = 2048,       // steps of k packed at once, a divisor of a run
     PACKED = 128 * 1024,  // floats of B packed at once: a good part of the second cache
     TALL = 256,           // rows whose totals are kept while k goes on beyond DEEPEST
@@ -48,10 +51,10 @@ typedef struct piece {
     const float *a, *b;
     int64_t a_row, b_step; // a: rows apart (direct); b: steps apart
     int64_t depth, from, k;
-    float *run, *sum; // [rows][WIDE], the totals
-    float *c;         // the strip's corner in C, row_step apart
-    int64_t row_step;
-    int direct;       // C may be written from registers: full width, nothing to do at the end
+    float *run, *sum; // totals: run[rows][run_step] and, where k has more than one run, sum[rows][WIDE]
+    float *c;         // the strip's corner in C, c_step apart
+    int64_t run_step, c_step;
+    int direct; // the last total goes to C from registers: full width, one run, nothing to do at the end
 } piece;
 
 static inline __attribute__((always_inline)) void multiply(const int rows, const int packed, const piece *p) {
@@ -77,28 +80,30 @@ static inline __attribute__((always_inline)) void multiply(const int rows, const
             a += a_step;
             b += b_step;
         }
-        int64_t at = p->from + s; // of k
-        int first = at / CHUNK % CHUNKS_A_RUN == 0, last = at + steps == p->k;
-        if (last && p->direct && at < CHUNK) { // the only chunk
+        const int64_t at = p->from + s; // of k
+        const vec zero = vec_all(0.0f);
+        const int first = at / CHUNK % CHUNKS_A_RUN == 0, last = at + steps == p->k;
+        if (last && p->direct) {
 #pragma GCC unroll 16
             for (int i = 0; i < rows; i++)
 #pragma GCC unroll 4
-                for (int j = 0; j < ACROSS; j++) vec_store(p->c + i * p->row_step + j * LANES, vec_canon(r[i][j] + vec_all(0.0f)));
+                for (int j = 0; j < ACROSS; j++) {
+                    const vec t = first ? zero : vec_load(p->run + i * p->run_step + j * LANES);
+                    vec_store(p->c + i * p->c_step + j * LANES, vec_canon(t + r[i][j]));
+                }
             return;
         }
-        const vec zero = vec_all(0.0f);
 #pragma GCC unroll 16
         for (int i = 0; i < rows; i++)
 #pragma GCC unroll 4
             for (int j = 0; j < ACROSS; j++) {
-                float *t = p->run + i * WIDE + j * LANES;
+                float *t = p->run + i * p->run_step + j * LANES;
                 vec_store(t, (first ? zero : vec_load(t)) + r[i][j]);
             }
-        if ((at + CHUNK) % (CHUNK * CHUNKS_A_RUN) == 0 || last) { // the end of a run
-            int start = at < CHUNK * CHUNKS_A_RUN;
+        if (p->k > RUN && ((at + CHUNK) % RUN == 0 || last)) {
             for (int i = 0; i < rows * ACROSS; i++) {
                 float *t = p->sum + i * LANES;
-                vec_store(t, (start ? zero : vec_load(t)) + vec_load(p->run + i * LANES));
+                vec_store(t, (at < RUN ? zero : vec_load(t)) + vec_load(p->run + i * LANES));
             }
         }
     }
@@ -150,23 +155,34 @@ static void pack_panel(const float *b, int64_t b_column, int64_t b_step, int64_t
     }
 }
 
-// Strip to[depth][STRIP] of `rows` rows of op(A), of which `left` floats from `a` on may be read.
-static void pack_strip(const float *a, int64_t a_row, int64_t a_step, int64_t left, int64_t rows, int64_t depth, float *to) {
+// The strips first .. first+count-1 of those that `in` rows are shared among, each to[depth][STRIP]; `left` floats from
+// `a` (the first row) on may be read.
+static int64_t strip_start(int64_t in, int64_t strips_in, int64_t q) { return in * q / strips_in; }
+static void pack_strips(const float *a, int64_t a_row, int64_t a_step, int64_t left, int64_t in, int64_t strips_in,
+                        int64_t first, int64_t count, int64_t depth, float *to) {
     int64_t s = 0;
     if (a_row == 1) {
-        for (; s < depth && s * a_step + STRIP <= left; s++)
-            for (int i = 0; i < STRIP; i += LANES) vec_store(to + s * STRIP + i, vec_load(a + s * a_step + i));
-    } else {
-        for (; s + LANES <= depth; s += LANES)
-            for (int64_t i = 0; i < rows; i += LANES)
-                vec_transpose(a + i * a_row + s, a_row, rows - i, to + s * STRIP + i, STRIP);
+        const int64_t end = strip_start(in, strips_in, first + count - 1) + STRIP;
+        for (; s < depth && s * a_step + end <= left; s++)
+            for (int64_t q = 0; q < count; q++)
+                for (int i = 0; i < STRIP; i += LANES)
+                    vec_store(to + (q * depth + s) * STRIP + i, vec_load(a + strip_start(in, strips_in, first + q) + s * a_step + i));
     }
-    for (; s < depth; s++)
-        for (int64_t i = 0; i < rows; i++) to[s * STRIP + i] = a[i * a_row + s * a_step];
+    for (int64_t q = 0; q < count; q++) {
+        const int64_t start = strip_start(in, strips_in, first + q), rows = strip_start(in, strips_in, first + q + 1) - start;
+        const float *from = a + start * a_row;
+        float *into = to + q * depth * STRIP;
+        int64_t t = s;
+        for (; a_row != 1 && t + LANES <= depth; t += LANES)
+            for (int64_t i = 0; i < rows; i += LANES)
+                vec_transpose(from + i * a_row + t, a_row, rows - i, into + t * STRIP + i, STRIP);
+        for (; t < depth; t++)
+            for (int64_t i = 0; i < rows; i++) into[t * STRIP + i] = from[i * a_row + t * a_step];
+    }
 }
 
-// Writes rows x columns of C from the sums: scale, bias, accumulate.
-static void finish(const product *g, const float *sum, int64_t i0, int64_t j0, int64_t rows, int64_t columns) {
+// Writes rows x columns of C from the totals: scale, bias, accumulate.
+static void finish(const product *g, const float *total, int64_t total_step, int64_t i0, int64_t j0, int64_t rows, int64_t columns) {
     const vec alpha = vec_all(g->alpha);
     const int64_t flags = g->flags;
     for (int64_t i = 0; i < rows; i++) {
@@ -174,7 +190,7 @@ static void finish(const product *g, const float *sum, int64_t i0, int64_t j0, i
         for (int64_t j = 0; j < columns; j += LANES) {
             float edge[LANES] = {0}, old[LANES] = {0};
             int64_t left = columns - j;
-            vec x = vec_load(sum + i * WIDE + j);
+            vec x = vec_load(total + i * total_step + j);
             if (flags & SCALED) x = x * alpha;
             if (left >= LANES) {
                 if (flags & BIAS) x = x + vec_load(g->bias + j0 + j);
@@ -194,7 +210,7 @@ static void finish(const product *g, const float *sum, int64_t i0, int64_t j0, i
 
 typedef struct buffers {
     _Alignas(64) float panels[PACKED];
-    _Alignas(64) float strip[STRIP * DEEPEST];
+    _Alignas(64) float strips[TOGETHER];
     _Alignas(64) float run[(TALL + ROWS) * WIDE];
     _Alignas(64) float sum[(TALL + ROWS) * WIDE];
 } buffers;
@@ -206,19 +222,31 @@ static void tile(const product *g, buffers *w, int64_t i0, int64_t j0, int64_t r
         __builtin_memset(w->sum, 0, ROWS * WIDE * sizeof(float));
         for (int64_t i = 0; i < rows; i += ROWS)
             for (int64_t j = 0; j < columns; j += WIDE)
-                finish(g, w->sum, i0 + i, j0 + j, rows - i < ROWS ? rows - i : ROWS, columns - j < WIDE ? columns - j : WIDE);
+                finish(g, w->sum, WIDE, i0 + i, j0 + j, rows - i < ROWS ? rows - i : ROWS, columns - j < WIDE ? columns - j : WIDE);
         return;
     }
-    const int64_t deep = k < DEEPEST ? k : DEEPEST, kept = k > DEEPEST ? TALL : rows; // rows at a time
-    const int64_t panels = k > DEEPEST ? 1 : PACKED / (deep * WIDE) < 1 ? 1 : PACKED / (deep * WIDE), block = panels * WIDE;
+    // Where k is long, totals wait for the next steps of k: in C, if it has no old value to keep, else in buffers.
+    const int in_c = k > SHALLOW && k <= RUN && !(flags & ACCUMULATE);
+    if (in_c && columns % WIDE != 0 && columns > WIDE) { // (whole panels only)
+        tile(g, w, i0, j0, rows, columns / WIDE * WIDE);
+        tile(g, w, i0, j0 + columns / WIDE * WIDE, rows, columns % WIDE);
+        return;
+    }
+    const int waits_in_c = in_c && columns % WIDE == 0;
+    const int64_t most = waits_in_c ? SHALLOW : DEEPEST, deep = k < most ? k : most;
+    const int waits = k > deep && !waits_in_c;
+    const int64_t kept = waits ? TALL : rows; // rows at a time
+    const int64_t block = waits ? WIDE : PACKED / (deep * WIDE) * WIDE; // columns at a time
     const int far = g->a_row > 1 && g->a_row % 512 == 0; // rows of A collide in the first cache
     for (int64_t jb = 0; jb < columns; jb += block) {
         const int64_t jn = columns - jb < block ? columns - jb : block;
         for (int64_t ib = 0; ib < rows; ib += kept) {
             const int64_t in = rows - ib < kept ? rows - ib : kept, count = (in + ROWS - 1) / ROWS;
             const int use_b = g->b_column == 1 && in <= FEW; // where it stands
+            const int pack = g->a_step != 1 || (far && in > 4 && jn > WIDE);
             for (int64_t s = 0; s < k; s += deep) {
                 const int64_t depth = k - s < deep ? k - s : deep;
+                const int64_t together = TOGETHER / (depth * STRIP) < 4 ? TOGETHER / (depth * STRIP) : 4;
                 for (int64_t j = 0; j < jn; j += WIDE) {
                     const int64_t wide = jn - j < WIDE ? jn - j : WIDE;
                     if (!use_b || wide < WIDE)
@@ -226,30 +254,33 @@ static void tile(const product *g, buffers *w, int64_t i0, int64_t j0, int64_t r
                                    w->panels + j * depth);
                 }
                 for (int64_t q = 0; q < count; q++) {
-                    const int64_t i = in * q / count, high = in * (q + 1) / count - i; // of this block
-                    const float *a = g->a + (i0 + ib + i) * g->a_row + s * g->a_step;
-                    const int pack = g->a_step != 1 || (far && high > 4 && jn > WIDE);
-                    if (pack) pack_strip(a, g->a_row, g->a_step, g->m * k - (a - g->a), high, depth, w->strip);
+                    const int64_t i = strip_start(in, count, q), high = strip_start(in, count, q + 1) - i; // of this block
+                    const float *a = g->a + (i0 + ib) * g->a_row + s * g->a_step;
+                    if (pack && q % together == 0)
+                        pack_strips(a, g->a_row, g->a_step, g->m * k - (a - g->a), in, count, q, count - q < together ? count - q : together,
+                                    depth, w->strips);
                     for (int64_t j = 0; j < jn; j += WIDE) {
-                        const int64_t wide = jn - j < WIDE ? jn - j : WIDE, state = k > DEEPEST ? i * WIDE : 0;
+                        const int64_t wide = jn - j < WIDE ? jn - j : WIDE, state = waits ? i * WIDE : 0;
                         const int there = use_b && wide == WIDE;
+                        float *c = g->c + (i0 + ib + i) * g->n + j0 + jb + j;
                         const piece p = {
-                            .a = pack ? w->strip : a,
+                            .a = pack ? w->strips + q % together * depth * STRIP : a + i * g->a_row,
                             .b = there ? g->b + (j0 + jb + j) + s * g->b_step : w->panels + j * depth,
                             .a_row = g->a_row,
                             .b_step = there ? g->b_step : WIDE,
                             .depth = depth,
                             .from = s,
                             .k = k,
-                            .run = w->run + state,
+                            .run = waits_in_c ? c : w->run + state,
                             .sum = w->sum + state,
-                            .c = g->c + (i0 + ib + i) * g->n + j0 + jb + j,
-                            .row_step = g->n,
-                            .direct = wide == WIDE && flags == 0,
+                            .c = c,
+                            .run_step = waits_in_c ? g->n : WIDE,
+                            .c_step = g->n,
+                            .direct = wide == WIDE && flags == 0 && k <= RUN,
                         };
                         strips[pack][high](&p);
-                        if (s + depth == k && !(p.direct && k <= CHUNK))
-                            finish(g, p.sum, i0 + ib + i, j0 + jb + j, high, wide);
+                        if (s + depth == k && !p.direct)
+                            finish(g, k > RUN ? p.sum : p.run, k > RUN ? WIDE : p.run_step, i0 + ib + i, j0 + jb + j, high, wide);
                     }
                 }
             }
