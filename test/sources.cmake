@@ -12,7 +12,7 @@ endfunction()
 
 sbi_test(base)
 sbi_test(threads)
-sbi_test(fpenv)
+sbi_test(fpenv m)
 sbi_test(file)
 sbi_test(array)
 sbi_test(api)

@@ -41,7 +41,7 @@ def files_of(root):
     try:
         listed = subprocess.run(["git", "-C", str(root), "ls-files", "-co", "--exclude-standard"], check=True,
                                 capture_output=True, text=True).stdout.split("\n")
-        return [root / name for name in listed if name and (root / name).is_file()]
+        return [root / name for name in sorted(set(listed)) if name and (root / name).is_file()]
     except (OSError, subprocess.CalledProcessError):
         skipped = re.compile(r"^(\.git|build.*|demo-out|__pycache__)$")
         found = []
