@@ -33,6 +33,7 @@ enum {
     DEEPEST = 2048,       // steps of k packed at once, a divisor of a run
     PACKED = 128 * 1024,  // floats of B packed at once: a good part of the second cache
     TALL = 256,           // rows whose totals are kept while k goes on beyond DEEPEST
+    SHORT = 128,          // rows that leave k as it is up to 2 * SHALLOW
     FEW = 8,              // rows for which packing B does not pay
     SCALED = 1, BIAS = 2, ACCUMULATE = 4
 };
@@ -226,7 +227,7 @@ static void tile(const product *g, buffers *w, int64_t i0, int64_t j0, int64_t r
         return;
     }
     // Where k is long, totals wait for the next steps of k: in C, if it has no old value to keep, else in buffers.
-    const int in_c = k > SHALLOW && k <= RUN && !(flags & ACCUMULATE);
+    const int in_c = (k > 2 * SHALLOW || (k > SHALLOW && rows > SHORT)) && k <= RUN && !(flags & ACCUMULATE);
     if (in_c && columns % WIDE != 0 && columns > WIDE) { // (whole panels only)
         tile(g, w, i0, j0, rows, columns / WIDE * WIDE);
         tile(g, w, i0, j0 + columns / WIDE * WIDE, rows, columns % WIDE);
