@@ -31,11 +31,22 @@ static inline f64 sbi_add_odd(f64 x, f64 y) {
     return s.f;
 }
 
-// The product of two floats is exact in binary64 (48 bits; no overflow, no subnormal), so the sum is the only rounding.
-static inline f32 sbi_fma_f32(f32 a, f32 b, f32 c) { return (f32)sbi_add_odd((f64)a * (f64)b, (f64)c); }
-
 static inline u64 sbi_fma_word(f64 x) { union { f64 f; u64 u; } v; v.f = x; return v.u; }
 static inline f64 sbi_fma_real(u64 x) { union { f64 f; u64 u; } v; v.u = x; return v.f; }
+
+// Kept out of line, so that the rare case costs the common one no more than a branch.
+static __attribute__((noinline, cold, unused)) f32 sbi_fma_f32_odd(f64 p, f64 c) { return (f32)sbi_add_odd(p, c); }
+
+// The product of two floats is exact in binary64 (48 bits; no overflow, no subnormal), so the sum is the only rounding.
+// Rounding it twice, to binary64 and to float, differs from rounding once only where the first lands on a tie between
+// two floats: bit 28 set and all below it clear. Below 2^-126 floats are further apart and ties lie elsewhere (a sum of
+// zero is exact).
+static inline f32 sbi_fma_f32(f32 a, f32 b, f32 c) {
+    f64 p = (f64)a * (f64)b, s = p + (f64)c;
+    u64 u = sbi_fma_word(s);
+    i32 tie = (u & 0x1fffffffu) == 0x10000000u, small = (u << 1) - 1 < ((u64)0x3810000000000000u << 1) - 1;
+    return __builtin_expect(tie | small, 0) ? sbi_fma_f32_odd(p, (f64)c) : (f32)s;
+}
 
 // A number of 128 bits, high and low.
 typedef struct sbi_wide { u64 high, low; } sbi_wide;
