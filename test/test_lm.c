@@ -377,6 +377,11 @@ static void check_hostile_checkpoints(void) {
         put(path, bytes, (size_t)size);
         sb_status status = sb_lm_resume(ctx, &run, &err);
         CHECK(status != SB_OK && err.message[0], "bit at %lld: %d", (long long)at, (int)status);
+        if (i % 10 == 0) { // what only reads the weights refuses it as well
+            err = (sb_error){0};
+            status = sb_lm_evaluate(ctx, path, inside("text"), 0, &e, &err);
+            CHECK(status != SB_OK && err.message[0], "bit at %lld, evaluated: %d", (long long)at, (int)status);
+        }
         bytes[at] ^= bit;
     }
     // Names and steps that lie.

@@ -339,8 +339,41 @@ static sb_status load(const sbi_checkpoint *c, const char *name, sb_array *to, s
     return status;
 }
 
-sb_status sbi_checkpoint_weights(const sbi_checkpoint *c, sbi_decoder *decoder, sb_error *err) {
+static sb_status check_digest(const sbi_checkpoint *c, const char *state, sb_error *err) {
+    if (strcmp(state, c->state) == 0)
+        return SB_OK;
+    return sbi_fail(err, SB_ERR_FORMAT, "checkpoint", "the checkpoint's tensors do not have the digest that it names: it was changed or damaged");
+}
+
+// The digest covers the whole state, so all of it is looked at, whatever is wanted.
+static sb_status check_file(sb_context *ctx, const sbi_checkpoint *c, sb_error *err) {
+    int64_t count = c->file.count;
+    uint8_t digest[32];
+    char hex[65];
+    const char **names = sbi_arena_allocate(c->arena, count, sizeof *names, err);
+    sb_array **arrays = sbi_arena_allocate(c->arena, count, sizeof *arrays, err);
+    if (!names || !arrays)
+        return SB_ERR_MEMORY;
     sb_status status = SB_OK;
+    for (int64_t i = 0; i < count && status == SB_OK; i++) {
+        const sbi_tensor_view *v = &c->file.tensors[i];
+        names[i] = v->name;
+        status = sbi_array_new(ctx, v->dtype, v->ndim, v->shape, &arrays[i], err);
+        if (status == SB_OK)
+            status = load(c, v->name, arrays[i], err);
+    }
+    if (status == SB_OK)
+        status = sbi_digest_arrays(ctx, count, names, (const sb_array *const *)arrays, digest, err);
+    for (int64_t i = 0; i < count; i++)
+        sbi_array_free(arrays[i]);
+    if (status != SB_OK)
+        return status;
+    sbi_hex(digest, sizeof digest, hex);
+    return check_digest(c, hex, err);
+}
+
+sb_status sbi_checkpoint_weights(sb_context *ctx, const sbi_checkpoint *c, sbi_decoder *decoder, sb_error *err) {
+    sb_status status = check_file(ctx, c, err);
     for (int64_t i = 0; i < decoder->layout.count && status == SB_OK; i++)
         status = load(c, decoder->layout.items[i].name, decoder->weights.items[i], err);
     return status;
@@ -358,7 +391,5 @@ sb_status sbi_checkpoint_restore(const sbi_checkpoint *c, sbi_trainer *t, sb_err
     t->best_loss = c->best_loss;
     if (status == SB_OK)
         status = sbi_trainer_digest(t, state, err);
-    if (status == SB_OK && strcmp(state, c->state) != 0)
-        status = sbi_fail(err, SB_ERR_FORMAT, "checkpoint", "the checkpoint's tensors do not have the digest that it names: it was changed or damaged");
-    return status;
+    return status == SB_OK ? check_digest(c, state, err) : status;
 }

@@ -74,7 +74,7 @@ sb_status sbi_lm_evaluate(sb_context *ctx, const char *path, const char *data, i
     if (status == SB_OK)
         status = sbi_decoder_new(ctx, &r->model, r->sequence_length, &decoder, err);
     if (status == SB_OK)
-        status = sbi_checkpoint_weights(&checkpoint, &decoder, err);
+        status = sbi_checkpoint_weights(ctx, &checkpoint, &decoder, err);
     if (status == SB_OK)
         status = sbi_evaluate(ctx, &decoder, &corpus, corpus.train, corpus.size, r->sequence_length, 0, out, err);
     sbi_decoder_free(&decoder);

@@ -122,7 +122,7 @@ sb_status sbi_lm_generate(sb_context *ctx, const sb_lm_generation *o, uint8_t *o
     int64_t positions = o->prompt_bytes + o->tokens;
     status = sbi_decoder_new(ctx, &checkpoint.recipe.model, positions, &decoder, err);
     if (status == SB_OK)
-        status = sbi_checkpoint_weights(&checkpoint, &decoder, err);
+        status = sbi_checkpoint_weights(ctx, &checkpoint, &decoder, err);
     if (status == SB_OK)
         status = sbi_cache_new(ctx, &decoder, positions, &cache, err);
     if (status == SB_OK)

@@ -204,8 +204,9 @@ sb_status sbi_checkpoint_prune(const sbi_trainer *trainer, const char *folder, s
 sb_status sbi_checkpoint_open(sb_context *ctx, const char *path, sbi_checkpoint *out, sb_error *err);
 // The newest checkpoint of a run's folder. SB_ERR_STATE if there is none.
 sb_status sbi_checkpoint_newest(const sbi_allocator *allocator, const char *folder, char path[SBI_PATH], sb_error *err);
-sb_status sbi_checkpoint_weights(const sbi_checkpoint *checkpoint, sbi_decoder *decoder, sb_error *err);
-sb_status sbi_checkpoint_restore(const sbi_checkpoint *checkpoint, sbi_trainer *trainer, sb_error *err); // checks the digest too
+// Both check the digest too.
+sb_status sbi_checkpoint_weights(sb_context *ctx, const sbi_checkpoint *checkpoint, sbi_decoder *decoder, sb_error *err);
+sb_status sbi_checkpoint_restore(const sbi_checkpoint *checkpoint, sbi_trainer *trainer, sb_error *err);
 void sbi_checkpoint_close(sbi_checkpoint *checkpoint);
 
 // ---- crew.c: processes that share a step
