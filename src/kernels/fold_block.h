@@ -5,6 +5,7 @@
 //   FOLD_TYPE            the type of an accumulator
 //   FOLD_START           what an accumulator starts at
 //   FOLD_TERM(i, j)      the term at flat index i, whose number on the axis is j
+//   FOLD_AHEAD(i)        PREFETCH of what the term at flat index i will read
 //   FOLD(a, b)           what takes a term, or another accumulator, into an accumulator
 //   FOLD_TOTAL(a)        the value of a block, as the next level reads it
 //   FOLD_OUT(a, d)       the value of the last level; d is the divisor
@@ -54,7 +55,8 @@ KERNEL void FOLD_NAME(FOLD_PARAMS, GLOBAL FOLD_TYPE *RESTRICT total, GLOBAL f32 
         } else if (w == 64) {
             for (i32 j = 0; j < n; j++) {
                 i32 a = j % 32 * 64;
-                i64 i = base + j * inner;
+                i64 i = base + j * inner, later = base + (j + 16 < n ? j + 16 : j) * inner;
+                for (i32 c = 0; c < 64; c += 16) FOLD_AHEAD(later + c);
                 PHASE(l, 64) { acc[a + l] = FOLD(acc[a + l], FOLD_TERM(i + l, first + j)); } LANE_END
             }
         } else {
@@ -83,6 +85,7 @@ KERNEL void FOLD_NAME(FOLD_PARAMS, GLOBAL FOLD_TYPE *RESTRICT total, GLOBAL f32 
 #undef FOLD_TYPE
 #undef FOLD_START
 #undef FOLD_TERM
+#undef FOLD_AHEAD
 #undef FOLD
 #undef FOLD_TOTAL
 #undef FOLD_OUT

@@ -89,6 +89,7 @@ KERNEL void NAME(k_rms_norm_backward)(GLOBAL const T *RESTRICT x, GLOBAL const T
 #define FOLD_TYPE f64
 #define FOLD_START K(0.0)
 #define FOLD_TERM(i, j) ((f64)dy[i] * ((f64)x[i] * scale[j]))
+#define FOLD_AHEAD(i) PREFETCH(dy + (i)), PREFETCH(x + (i))
 #define FOLD(a, b) ((a) + (b))
 #define FOLD_TOTAL(a) sbi_canon_f64(a)
 #define FOLD_OUT(a, d) sbi_canon_f32((f32)((a) / (d)))

@@ -13,6 +13,7 @@
 #define FOLD_TYPE f64
 #define FOLD_START K(0.0)
 #define FOLD_TERM(i, j) ((f64)x[i])
+#define FOLD_AHEAD(i) PREFETCH(x + (i))
 #define FOLD(a, b) ((a) + (b))
 #define FOLD_TOTAL(a) sbi_canon_f64(a)
 #define FOLD_OUT(a, d) sbi_canon_f32((f32)((a) / (d)))
@@ -23,6 +24,7 @@
 #define FOLD_TYPE f64
 #define FOLD_START K(0.0)
 #define FOLD_TERM(i, j) ((f64)x[i] * (f64)x[i])
+#define FOLD_AHEAD(i) PREFETCH(x + (i))
 #define FOLD(a, b) ((a) + (b))
 #define FOLD_TOTAL(a) sbi_canon_f64(a)
 #define FOLD_OUT(a, d) sbi_canon_f32((f32)((a) / (d)))
@@ -34,6 +36,7 @@
 #define FOLD_TYPE f64
 #define FOLD_START K(0.0)
 #define FOLD_TERM(i, j) (x[i])
+#define FOLD_AHEAD(i) PREFETCH(x + (i))
 #define FOLD(a, b) ((a) + (b))
 #define FOLD_TOTAL(a) sbi_canon_f64(a)
 #define FOLD_OUT(a, d) sbi_canon_f32((f32)((a) / (d)))
@@ -44,6 +47,7 @@
 #define FOLD_TYPE f64
 #define FOLD_START K(0.0)
 #define FOLD_TERM(i, j) (x[i] * x[i])
+#define FOLD_AHEAD(i) PREFETCH(x + (i))
 #define FOLD(a, b) ((a) + (b))
 #define FOLD_TOTAL(a) sbi_canon_f64(a)
 #define FOLD_OUT(a, d) sbi_canon_f32((f32)((a) / (d)))
@@ -54,6 +58,7 @@
 #define FOLD_TYPE T
 #define FOLD_START FLOAT32(0xff800000u)
 #define FOLD_TERM(i, j) (x[i])
+#define FOLD_AHEAD(i) PREFETCH(x + (i))
 #define FOLD(a, b) sbi_max_f32(a, b)
 #define FOLD_TOTAL(a) sbi_canon_f32(a)
 #define FOLD_OUT(a, d) sbi_canon_f32(a)

@@ -45,6 +45,11 @@ typedef double f64;
 #define SBI_INDEPENDENT
 #define UNROLL
 #endif
+#if defined(__GNUC__)
+#define PREFETCH(p) __builtin_prefetch(p) // a hint, for what hardware does not foresee: rows far apart
+#else
+#define PREFETCH(p) (void)(p)
+#endif
 
 #ifdef SBI_REVERSE
 #define PHASE(l, n) SBI_INDEPENDENT for (i32 l = (i32)(n)-1; l >= 0; l--)

@@ -24,6 +24,7 @@ typedef uchar uint8_t;
 #define GROUP() ((i64)get_group_id(0))
 
 #define UNROLL __attribute__((opencl_unroll_hint))
+#define PREFETCH(p) (void)(p)
 
 #define PHASE(l, n) \
     { \
