@@ -13,7 +13,7 @@
 int sbi_cli_lm(int argc, char **argv); // argv[0] is "lm"
 
 enum { EXIT_DIFFERENT = 1, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_INTERRUPTED = 130 };
-enum { WORKERS_MAX = 64 };
+enum { WORKERS_MAX = 64, ASKED_FOR_HELP = -1 };
 
 static const char usage[] =
     "usage: samebits lm train --recipe R.json --data TEXT --out DIR [options]\n"
@@ -171,28 +171,38 @@ static int parse(int argc, char **argv, const char *allowed, int positionals, op
     for (int i = 0; i < argc; i++) {
         char key[64];
         const char *arg = argv[i];
+        const char *equals = strncmp(arg, "--", 2) == 0 ? strchr(arg, '=') : NULL;
+        if (strcmp(arg, "--help") == 0) {
+            fputs(usage, stdout);
+            return ASKED_FOR_HELP;
+        }
         if (strncmp(arg, "--", 2) != 0) {
             if (o->positionals == positionals)
-                return misuse("unexpected argument", arg);
+                return misuse("unexpected argument", cli_show(arg));
             o->positional[o->positionals++] = arg;
             continue;
         }
-        snprintf(key, sizeof key, " %.60s ", arg);
+        int length = equals ? (int)(equals - arg) : (int)strlen(arg);
+        if (length > 40)
+            return misuse("unknown option", cli_show(arg));
+        snprintf(key, sizeof key, " %.*s ", length, arg);
         if (!strstr(allowed, key))
-            return misuse("unknown option", arg);
-        if (strcmp(arg, "--quiet") == 0) {
-            o->quiet = 1;
-        } else if (strcmp(arg, "--json") == 0) {
-            o->json = 1;
-        } else if (strcmp(arg, "--whole") == 0) {
-            o->whole = 1;
-        } else {
-            if (i + 1 == argc)
-                return misuse("a value is missing after", arg);
-            if (take_value(o, arg, argv[++i]) != 1) {
-                fprintf(stderr, "samebits lm: %s is \"%s\": expected %s\n%s", arg, cli_show(argv[i]), expected(arg), usage);
-                return EXIT_USAGE;
-            }
+            return misuse("unknown option", cli_show(arg));
+        int *flag = strcmp(key, " --quiet ") == 0 ? &o->quiet : strcmp(key, " --json ") == 0 ? &o->json : strcmp(key, " --whole ") == 0 ? &o->whole : NULL;
+        if (flag && equals)
+            return misuse("this option has no value:", cli_show(arg));
+        if (flag) {
+            *flag = 1;
+            continue;
+        }
+        if (!equals && i + 1 == argc)
+            return misuse("a value is missing after", arg);
+        const char *value = equals ? equals + 1 : argv[++i];
+        char name[48];
+        snprintf(name, sizeof name, "%.*s", length, arg);
+        if (take_value(o, name, value) != 1) {
+            fprintf(stderr, "samebits lm: %s is \"%s\": expected %s\n%s", name, cli_show(value), expected(name), usage);
+            return EXIT_USAGE;
         }
     }
     if (o->positionals != positionals)
@@ -404,7 +414,7 @@ static int compare_ledgers(const options *o) {
     sb_error err = {0};
     sb_lm_difference d;
     if (strcmp(o->positional[0], "compare") != 0)
-        return misuse("unknown: ledger", o->positional[0]);
+        return misuse("unknown: ledger", cli_show(o->positional[0]));
     if (sb_lm_ledger_compare(o->positional[1], o->positional[2], &d, &err) != SB_OK) {
         say(&err);
         return EXIT_USAGE; // nothing was compared
@@ -419,7 +429,7 @@ static int compare_ledgers(const options *o) {
     return d.equal ? 0 : EXIT_DIFFERENT;
 }
 
-int sbi_cli_lm(int argc, char **argv) {
+static int run_command(int argc, char **argv) {
     static options o;
     const char *what = argc > 1 ? argv[1] : "";
     int status;
@@ -442,5 +452,10 @@ int sbi_cli_lm(int argc, char **argv) {
         return (status = parse(argc, argv, " --json ", 3, &o)) ? status : compare_ledgers(&o);
     if (strcmp(what, "--help") == 0 || strcmp(what, "help") == 0)
         return fputs(usage, stdout) == EOF;
-    return misuse(*what ? "unknown subcommand" : "a subcommand is missing", *what ? what : NULL);
+    return misuse(*what ? "unknown subcommand" : "a subcommand is missing", *what ? cli_show(what) : NULL);
+}
+
+int sbi_cli_lm(int argc, char **argv) {
+    int status = run_command(argc, argv);
+    return status == ASKED_FOR_HELP ? 0 : status;
 }

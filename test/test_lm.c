@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -512,6 +513,87 @@ static void check_describe(const char *source) {
           "a checkpoint of %lld bytes, described as %lld", (long long)about.st_size, (long long)d.checkpoint_bytes);
 }
 
+static sb_status count_temporaries(void *user, const char *name, sb_error *err) {
+    (void)err;
+    *(int *)user += strstr(name, ".tmp") != NULL;
+    return SB_OK;
+}
+
+// A disk that takes no more: a named error, no half file, and the run goes on when there is room again.
+static void check_full_disk(void) {
+    heard h;
+    sb_error err = {0};
+    struct rlimit before, small;
+    int temporaries = 0;
+    getrlimit(RLIMIT_FSIZE, &before);
+    small = before;
+    small.rlim_cur = 5000; // the recipe and the ledger's first lines fit, a checkpoint does not
+    signal(SIGXFSZ, SIG_IGN);
+    sb_lm_run run = run_in("full", 2, &h);
+    setrlimit(RLIMIT_FSIZE, &small);
+    sb_status status = sb_lm_train(ctx, &run, &err);
+    setrlimit(RLIMIT_FSIZE, &before);
+    CHECK(status == SB_ERR_IO, "%d: %s", (int)status, err.message);
+    sbi_folder_list(&sbi_malloc_allocator, inside("full"), count_temporaries, &temporaries, NULL);
+    sbi_folder_list(&sbi_malloc_allocator, inside("full/step-000000000"), count_temporaries, &temporaries, NULL);
+    CHECK(temporaries == 0 && !sbi_file_present(inside("full/step-000000000/model.safetensors")), "%d temporaries are left", temporaries);
+    CHECK(sb_lm_resume(ctx, &run, &err) == SB_ERR_STATE, "nothing was saved: %s", err.message);
+    CHECK(sb_lm_train(ctx, &run, &err) == SB_OK, "begun again: %s", err.message);
+    // In mid-run: the ledger's next line does not fit.
+    int64_t size;
+    sbi_release(&sbi_malloc_allocator, get(inside("full/ledger.jsonl"), &size));
+    small.rlim_cur = (rlim_t)size + 100;
+    run = run_in("full", 0, &h);
+    setrlimit(RLIMIT_FSIZE, &small);
+    status = sb_lm_resume(ctx, &run, &err);
+    setrlimit(RLIMIT_FSIZE, &before);
+    CHECK(status == SB_ERR_IO, "%d: %s", (int)status, err.message);
+    CHECK(sb_lm_resume(ctx, &run, &err) == SB_OK, "%s", err.message);
+    CHECK(same_file(inside("straight/ledger.jsonl"), inside("full/ledger.jsonl")), "ledgers differ");
+    CHECK(same_file(inside("straight/step-000000008/model.safetensors"), inside("full/step-000000008/model.safetensors")), "checkpoints differ");
+}
+
+// A gradient that is not finite is named by step, shard and tensor; one that overflows only in the sum without a shard.
+static void check_gradient_report(void) {
+    sbi_recipe r;
+    sbi_trainer t;
+    sb_error err = {0};
+    static const float infinite[16] = {INFINITY};
+    const sbi_corpus corpus = {.allocator = sbi_malloc_allocator, .bytes = text, .size = TEXT, .train = TEXT - 400};
+    sbi_arena *arena = sbi_arena_new(&sbi_malloc_allocator, NULL);
+    const char *given = recipe_text("", text_sha256);
+    CHECK(sbi_recipe_read(ctx, arena, given, (int64_t)strlen(given), &r, &err) == SB_OK, "%s", err.message);
+    CHECK(sbi_trainer_new(ctx, &r, &corpus, 0, r.shards, &t, &err) == SB_OK, "%s", err.message);
+    CHECK(sbi_trainer_initialize(&t, &err) == SB_OK && sbi_trainer_compute(&t, &err) == SB_OK, "%s", err.message);
+    sbi_tensors *gradient = sbi_tree_root(t.tree)->views;
+    CHECK(sbi_trainer_check(&t, gradient, &err) == SB_OK, "%s", err.message);
+    sb_array_write(gradient->items[t.decoder.norm], infinite, sizeof infinite, NULL);
+    CHECK(sbi_trainer_check(&t, gradient, &err) == SB_ERR_NONFINITE && strstr(err.message, "step 1: the gradient of model.norm.weight, summed"), "%s", err.message);
+    CHECK(sbi_trainer_apply(&t, gradient, &err) == SB_ERR_NONFINITE && t.step == 0, "applied: %s", err.message);
+    sbi_trainer_free(&t);
+    // One target; a head of +-3e38 behind a norm of +-1e-38: logits and loss are ordinary, and the sum that goes back
+    // through the head, p_j h_j - h_t, overflows for one of the two signs.
+    static const char one[] = "{\"recipe\": 1, \"model\": {\"hidden_size\": 16, \"layers\": 1, \"heads\": 2, \"kv_heads\": 1, \"intermediate_size\": 8}, \"training\": "
+                              "{\"steps\": 1, \"shards\": 1, \"shard_sequences\": 1, \"sequence_length\": 1, \"seed\": 5, \"learning_rate\": 0.01, \"clip\": 0}}";
+    float head[256 * 16] = {0}, norm[16] = {0};
+    int named = 0;
+    for (int i = 0; i < 256; i++)
+        head[16 * i] = i % 2 ? -3e38f : 3e38f;
+    CHECK(sbi_recipe_read(ctx, arena, one, (int64_t)sizeof one - 1, &r, &err) == SB_OK, "%s", err.message);
+    CHECK(sbi_trainer_new(ctx, &r, &corpus, 0, 1, &t, &err) == SB_OK && sbi_trainer_initialize(&t, &err) == SB_OK, "%s", err.message);
+    sb_array_write(t.decoder.weights.items[t.decoder.head], head, sizeof head, NULL);
+    for (int sign = -1; sign <= 1; sign += 2) {
+        norm[0] = (float)sign * 1e-38f;
+        sb_array_write(t.decoder.weights.items[t.decoder.norm], norm, sizeof norm, NULL);
+        CHECK(sbi_trainer_compute(&t, &err) == SB_OK, "%s", err.message);
+        sb_status status = sbi_trainer_check(&t, sbi_tree_root(t.tree)->views, &err);
+        named += status == SB_ERR_NONFINITE && strstr(err.message, "step 1, shard 0: the gradient of model.") != NULL;
+    }
+    CHECK(named == 1, "%d: %s", named, err.message);
+    sbi_trainer_free(&t);
+    sbi_arena_free(arena);
+}
+
 // Every allocation of a run may fail: a named error, nothing leaks, and what is on the disk can be resumed.
 static int64_t allocations, live, fail_at;
 static void *counted_allocate(void *user, size_t bytes) {
@@ -639,6 +721,8 @@ int main(int argc, char **argv) {
     check_sampling();
     check_describe(SOURCE);
     check_nulls();
+    check_gradient_report();
+    check_full_disk();
     check_exhaustion();
     sb_context_free(ctx);
     char command[300];
