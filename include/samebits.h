@@ -7,6 +7,12 @@
 //   An sb_context owns threads and memory; use it from one thread at a time, and as many contexts as you like.
 //   Arrays are dense, row-major, at most SB_MAX_DIMS dimensions; shapes are written x[n, d], sizes are 64-bit.
 //   Inputs and outputs of an operation may not overlap unless its comment says "in place".
+//   Every function that takes arrays refuses, naming the argument and before anything is written: NULL where its comment
+//   does not allow it (SB_ERR_ARGUMENT), another dtype (SB_ERR_DTYPE) or shape (SB_ERR_SHAPE) than stands here, overlap
+//   (SB_ERR_OVERLAP); any may run out of memory (SB_ERR_MEMORY). Comments name what is refused beyond that. A size of 0
+//   is legal everywhere else.
+//   A struct of options begins with its size: fields that an older caller does not know are 0; a field that this version
+//   does not know and that is set is SB_ERR_UNSUPPORTED.
 //   Values follow the numerical contract, version SB_CONTRACT (docs/contract.md; T1 to T12 are its sections).
 #ifndef SAMEBITS_H
 #define SAMEBITS_H
@@ -74,8 +80,11 @@ typedef struct sb_context_options {
     void *user;
 } sb_context_options;
 
-SB_API sb_status sb_context_new(const sb_context_options *options, sb_context **out, sb_error *err); // options may be NULL
-SB_API void sb_context_free(sb_context *ctx);
+// options may be NULL. A device that is not there, a level that this machine lacks: SB_ERR_DEVICE; a level that does not
+// exist, threads outside their range, one of allocate and release alone: SB_ERR_ARGUMENT. A bad environment variable is
+// refused likewise, by its name.
+SB_API sb_status sb_context_new(const sb_context_options *options, sb_context **out, sb_error *err);
+SB_API void sb_context_free(sb_context *ctx); // NULL is fine. Its arrays may be freed before or after it
 SB_API const char *sb_context_device(const sb_context *ctx); // "cpu"
 SB_API const char *sb_context_isa(const sb_context *ctx);    // the level that really runs
 SB_API int sb_context_threads(const sb_context *ctx);
@@ -88,11 +97,12 @@ typedef struct sb_array sb_array;
 SB_API size_t sb_dtype_size(sb_dtype dtype);        // bytes, 0 if unknown
 SB_API const char *sb_dtype_name(sb_dtype dtype);   // "float32"
 
-// A new array of zeros. shape[ndim]; ndim 0 is one element.
+// A new array of zeros. shape[ndim]; ndim 0 is one element. Sizes whose bytes overflow 63 bits: SB_ERR_SIZE.
 SB_API sb_status sb_array_new(sb_context *ctx, sb_dtype dtype, int ndim, const int64_t *shape, sb_array **out, sb_error *err);
-// A view of memory the caller keeps alive (CPU only), aligned to its element.
+// A view of memory the caller keeps alive (CPU only), aligned to its element (else SB_ERR_ARGUMENT).
 SB_API sb_status sb_array_wrap(sb_context *ctx, sb_dtype dtype, int ndim, const int64_t *shape, void *data, sb_array **out, sb_error *err);
-// Rows first .. first+count-1 of the leading axis; shares and keeps alive the memory of `a`.
+// Rows first .. first+count-1 of the leading axis; shares and keeps alive the memory of `a`. Rows that `a` does not have:
+// SB_ERR_ARGUMENT.
 SB_API sb_status sb_array_slice(sb_array *a, int64_t first, int64_t count, sb_array **out, sb_error *err);
 // Another shape over the same elements; shares and keeps alive the memory of `a`.
 SB_API sb_status sb_array_reshape(sb_array *a, int ndim, const int64_t *shape, sb_array **out, sb_error *err);
@@ -103,13 +113,13 @@ SB_API const int64_t *sb_array_shape(const sb_array *a);
 SB_API int64_t sb_array_size(const sb_array *a); // elements
 SB_API sb_status sb_array_read(const sb_array *a, void *to, size_t bytes, sb_error *err);    // bytes: exactly the array's
 SB_API sb_status sb_array_write(sb_array *a, const void *from, size_t bytes, sb_error *err); // likewise
-SB_API sb_status sb_array_copy(sb_context *ctx, const sb_array *from, sb_array *to, sb_error *err); // keeps bits
+SB_API sb_status sb_array_copy(sb_context *ctx, const sb_array *from, sb_array *to, sb_error *err); // one dtype and shape; keeps bits
 
 // ---------------------------------------------------------------- operations (float32 unless said)
 
 // Products, T3. c = op(a) op(b), then in this order: * alpha (if scaled), + bias[n], accumulate (old c + ...).
 // a[m,k] (or [k,m] transposed), b[k,n] (or [n,k] transposed), c[m,n]. A 1-D a[k] gives c[n]; a 1-D b[k] gives c[m]
-// (not both: that is sb_dot). c must hold the old value when accumulate is set.
+// (not both: that is sb_dot); transposing a vector changes nothing. c must hold the old value when accumulate is set.
 typedef struct sb_gemm_options {
     size_t size;
     int transpose_a, transpose_b;
@@ -123,7 +133,8 @@ SB_API sb_status sb_dot(sb_context *ctx, const sb_array *a, const sb_array *b, s
 
 // Reductions, T2, over one axis (0 .. ndim-1, negative from the end) or over all (SB_ALL).
 // out: the shape without that axis ([] for SB_ALL); float32, int64 for ARGMAX (position within the axis; over SB_ALL
-// the row-major position). float32 input only.
+// the row-major position). float32 input only. An axis that x does not have: SB_ERR_ARGUMENT; SB_MEAN, SB_MAX, SB_ARGMAX of
+// nothing (where there is an output): SB_ERR_EMPTY.
 #define SB_ALL (-1000)
 typedef enum sb_reduction { SB_SUM = 1, SB_MEAN, SB_MAX, SB_ARGMAX } sb_reduction;
 SB_API sb_status sb_reduce(sb_context *ctx, sb_reduction kind, int axis, const sb_array *x, sb_array *out, sb_error *err);
@@ -153,13 +164,14 @@ SB_API sb_status sb_swiglu_backward(sb_context *ctx, const sb_array *gate, const
 // T5, over the last axis. x, y[..., n].
 SB_API sb_status sb_softmax(sb_context *ctx, const sb_array *x, sb_array *y, sb_error *err);
 SB_API sb_status sb_log_softmax(sb_context *ctx, const sb_array *x, sb_array *y, sb_error *err);
-// logits[n, v], targets[n] int32 in 0..v-1, or -1: not counted (loss 0, gradient 0); loss[n] float64.
+// logits[n, v], targets[n] int32 in 0..v-1, or -1: not counted (loss 0, gradient 0), else SB_ERR_ARGUMENT; loss[n] float64.
 SB_API sb_status sb_cross_entropy(sb_context *ctx, const sb_array *logits, const sb_array *targets, sb_array *loss, sb_error *err);
 // dlogits[n, v] = RN32(RN64(RN64(e r) - [j = t]) * scale); scale is g/N. dlogits may be logits (in place).
 SB_API sb_status sb_cross_entropy_backward(sb_context *ctx, const sb_array *logits, const sb_array *targets, double scale,
                                            sb_array *dlogits, sb_error *err);
 
-// T7. x, y[n, d], weight[d] or NULL, r[n] float64 (kept for backward) or NULL, eps > 0.
+// T7. x, y[n, d], weight[d] or NULL, r[n] float64 (kept for backward) or NULL, eps > 0 and finite (else SB_ERR_ARGUMENT).
+// d = 0 with n > 0: SB_ERR_EMPTY.
 SB_API sb_status sb_rms_norm(sb_context *ctx, const sb_array *x, const sb_array *weight, double eps, sb_array *y, sb_array *r, sb_error *err);
 // dx[n, d]; dweight[d] (or NULL) = RN32(S(dy t over rows)).
 SB_API sb_status sb_rms_norm_backward(sb_context *ctx, const sb_array *x, const sb_array *weight, const sb_array *r,
@@ -167,32 +179,34 @@ SB_API sb_status sb_rms_norm_backward(sb_context *ctx, const sb_array *x, const 
 
 // Rotary embedding (pairs i, i + d/2, as Hugging Face's Llama). Tables cos, sin[p, d/2] for positions 0 .. p-1:
 // frequency_i = the real theta^(-2i/d) rounded to float32; angle = RN32(position * frequency); cos, sin of T4.
+// theta at least 1 and finite (else SB_ERR_ARGUMENT); p at most 2^29, d/2 at most 2^20 (else SB_ERR_SIZE).
 SB_API sb_status sb_rotary_table(sb_context *ctx, float theta, sb_array *cos_table, sb_array *sin_table, sb_error *err);
-// x, y[b, t, h, d]; row t has position first + t, which the tables must cover. y may be x (in place).
+// x, y[b, t, h, d], d even; row t has position first + t, first >= 0, which the tables must cover. y may be x (in place).
 //   y_i = RN32(RN32(x_i c) - RN32(x_j s)), y_j = RN32(RN32(x_j c) + RN32(x_i s)), j = i + d/2; inverse: s negated.
 SB_API sb_status sb_rotary(sb_context *ctx, const sb_array *x, const sb_array *cos_table, const sb_array *sin_table,
                            int64_t first, int inverse, sb_array *y, sb_error *err);
 
 // Attention, T6. q, y[b, t, h, d]; k, v[b, s, g, d] with h a multiple of g (head i reads group i / (h/g)).
 // Query row i has position first + i; keys 0 .. keys-1 are present (keys <= s: the rest of a cache is not read);
-// causal: key <= query position.
+// causal: key <= query position. Heads have 1 to 256 channels (more: SB_ERR_UNSUPPORTED).
 typedef struct sb_attention_options {
     size_t size;
     int causal;
-    int64_t first;
-    int64_t keys;  // 0: s
-    float scale;   // 0: RN32(RN64(1/sqrt(d)))
+    int64_t first; // 0 .. 2^62, else SB_ERR_ARGUMENT
+    int64_t keys;  // 0: s; beyond s: SB_ERR_ARGUMENT
+    float scale;   // 0: RN32(RN64(1/sqrt(d))); not finite: SB_ERR_NONFINITE
 } sb_attention_options;
 // maximum[b, t, h] float32 and total[b, t, h] float64 (M and L of T6), kept for backward; both may be NULL.
 SB_API sb_status sb_attention(sb_context *ctx, const sb_attention_options *options, const sb_array *q, const sb_array *k,
                               const sb_array *v, sb_array *y, sb_array *maximum, sb_array *total, sb_error *err);
+// From y, maximum and total as sb_attention wrote them: dq of q's shape, dk and dv of k's.
 SB_API sb_status sb_attention_backward(sb_context *ctx, const sb_attention_options *options, const sb_array *q,
                                        const sb_array *k, const sb_array *v, const sb_array *y, const sb_array *maximum,
                                        const sb_array *total, const sb_array *dy, sb_array *dq, sb_array *dk,
                                        sb_array *dv, sb_error *err);
 
-// table[v, d], ids[n] int32 in 0..v-1, out[n, d]. Backward: dtable[v, d] row r = RN32(S over the positions that hold
-// r, ascending, of dout) (T2 segments; rows never used are +0), added to the old value if accumulate.
+// table[v, d], ids[n] int32 in 0..v-1 (else SB_ERR_ARGUMENT), out[n, d]. Backward: dtable[v, d] row r = RN32(S over the
+// positions that hold r, ascending, of dout) (T2 segments; rows never used are +0), added to the old value if accumulate.
 SB_API sb_status sb_embedding(sb_context *ctx, const sb_array *table, const sb_array *ids, sb_array *out, sb_error *err);
 SB_API sb_status sb_embedding_backward(sb_context *ctx, const sb_array *ids, const sb_array *dout, int accumulate,
                                        sb_array *dtable, sb_error *err);
@@ -202,17 +216,20 @@ SB_API sb_status sb_embedding_backward(sb_context *ctx, const sb_array *ids, con
 SB_API sb_status sb_argsort(sb_context *ctx, const sb_array *x, int descending, sb_array *indices, sb_error *err);
 SB_API sb_status sb_sort(sb_context *ctx, const sb_array *x, int descending, sb_array *values, sb_error *err);
 
-// Random numbers, T11: draws start .. start + size(out) - 1 of a stream.
+// Random numbers, T11: draws start .. start + size(out) - 1 of a stream. start < 0: SB_ERR_ARGUMENT; draws beyond 2^63 - 1:
+// SB_ERR_SIZE.
 SB_API sb_status sb_random_bits(sb_context *ctx, uint64_t seed, uint64_t stream, int64_t start, sb_array *out, sb_error *err);   // uint32 or uint64
 SB_API sb_status sb_random_uniform(sb_context *ctx, uint64_t seed, uint64_t stream, int64_t start, sb_array *out, sb_error *err); // float32 or float64
 SB_API sb_status sb_random_normal(sb_context *ctx, uint64_t seed, uint64_t stream, int64_t start, sb_array *out, sb_error *err);  // float32
-SB_API sb_status sb_random_integers(sb_context *ctx, uint64_t seed, uint64_t stream, int64_t start, int64_t n, sb_array *out, sb_error *err); // int64 in [0, n)
+SB_API sb_status sb_random_integers(sb_context *ctx, uint64_t seed, uint64_t stream, int64_t start, int64_t n, sb_array *out, sb_error *err); // int64 in [0, n), n at least 1
 SB_API sb_status sb_random_permutation(sb_context *ctx, uint64_t seed, uint64_t stream, sb_array *out, sb_error *err);           // int64[n]
 
-// Global-norm clip, T8: norm = sqrt(S over the arrays of S(g g)); each g = RN32(g * factor) when factor < 1. In place.
+// Global-norm clip, T8: norm = sqrt(S over the arrays of S(g g)); each g = RN32(g * factor). In place.
+// max_norm > 0 (else SB_ERR_ARGUMENT). An infinity or NaN in an array: SB_ERR_NONFINITE, nothing changed.
 SB_API sb_status sb_clip_norm(sb_context *ctx, int64_t count, sb_array *const *grads, double max_norm, double *norm, sb_error *err);
 
-// AdamW, T8, one array. p, m, v in place. beta1_power, beta2_power: b1t, b2t, already multiplied for this step.
+// AdamW, T8, one array: g, p, m, v of one shape; p, m, v in place. beta1_power, beta2_power: b1t, b2t, already multiplied for
+// this step. Betas and their powers are in [0, 1), the others at least 0 and finite (else SB_ERR_ARGUMENT).
 typedef struct sb_adamw_options {
     size_t size;
     float learning_rate, beta1, beta2, eps, weight_decay;
@@ -226,7 +243,7 @@ SB_API sb_status sb_adamw(sb_context *ctx, const sb_adamw_options *options, cons
 // SHA-256 of bytes, and the tree digest of a set of named arrays, each 32 bytes.
 SB_API void sb_sha256(const void *data, size_t bytes, uint8_t out[32]);
 SB_API sb_status sb_digest_arrays(sb_context *ctx, int64_t count, const char *const *names, const sb_array *const *arrays,
-                                  uint8_t out[32], sb_error *err); // sorted by name here; names differ
+                                  uint8_t out[32], sb_error *err); // sorted by name here; a name twice: SB_ERR_ARGUMENT
 
 // ---------------------------------------------------------------- proof: verify, compare, selftest, doctor
 
@@ -281,7 +298,7 @@ SB_API sb_status sb_doctor(sb_report **out, sb_error *err);
 // ---------------------------------------------------------------- digests of files
 
 // SHA-256 of the bytes of a file, and for a safetensors file the tree digest (T10) of its arrays (*arrays: how many, -1
-// if it is none).
+// if it is none). A file that cannot be read: SB_ERR_IO.
 SB_API sb_status sb_digest_file(const char *path, uint8_t bytes[32], uint8_t tree[32], int64_t *arrays, sb_error *err);
 
 // ---------------------------------------------------------------- language models
@@ -343,16 +360,17 @@ typedef struct sb_lm_evaluation {
     double bits_per_byte; // RN64(loss * 0x1.71547652b82fep+0)
     int64_t bytes;        // predicted
 } sb_lm_evaluation;
-// A checkpoint (file or folder) on the held-out part of its data, or, if whole is set, on all of any text.
+// A checkpoint (its file, its folder, or a run's folder: the newest in it) on the held-out part of its data, or, if whole is
+// set, on all of any text. A damaged one: SB_ERR_FORMAT; another text than its own without whole: SB_ERR_ARGUMENT.
 SB_API sb_status sb_lm_evaluate(sb_context *ctx, const char *checkpoint, const char *data, int whole, sb_lm_evaluation *out, sb_error *err);
 
 typedef struct sb_lm_generation {
     size_t size;
-    const char *checkpoint;
+    const char *checkpoint; // as for sb_lm_evaluate
     const uint8_t *prompt; // at least one byte
     int64_t prompt_bytes;
-    int64_t tokens;      // bytes to make
-    double temperature;  // 0: greedy
+    int64_t tokens;      // bytes to make; with the prompt at most 2^20
+    double temperature;  // 0: greedy; else 1e-6 to 1e6
     int64_t top_k;       // 0: all
     double top_p;        // in (0, 1]; 0: 1
     uint64_t seed;

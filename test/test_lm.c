@@ -457,6 +457,7 @@ static void check_generation(void) {
     CHECK(sb_lm_generate(ctx, &g, shorter, &err) == SB_ERR_ARGUMENT, "too many");
     CHECK(sb_lm_evaluate(ctx, checkpoint, inside("text"), 0, &e, &err) == SB_OK && e.bytes == 33 * 12, "%s, %lld bytes", err.message, (long long)e.bytes);
     CHECK(sb_lm_evaluate(c, checkpoint, inside("text"), 0, &again, &err) == SB_OK && memcmp(&e, &again, sizeof e) == 0, "evaluation on another level");
+    CHECK(sb_lm_evaluate(c, inside("straight"), inside("text"), 0, &again, &err) == SB_OK && memcmp(&e, &again, sizeof e) == 0, "a run's folder is its newest checkpoint");
     CHECK(fabs(e.bits_per_byte - e.loss / log(2.0)) < 1e-12 && e.bits_per_byte > 1.0 && e.bits_per_byte < 9.0, "%g bits", e.bits_per_byte);
     CHECK(sb_lm_evaluate(ctx, checkpoint, inside("othertext"), 0, &e, &err) == SB_ERR_ARGUMENT, "another text");
     CHECK(sb_lm_evaluate(ctx, checkpoint, inside("othertext"), 1, &e, &err) == SB_OK && e.bytes == 249 * 12, "all of another text: %lld", (long long)e.bytes);

@@ -200,7 +200,7 @@ sb_status sbi_checkpoint_save(sbi_trainer *trainer, const sbi_ledger *ledger, co
 sb_status sbi_checkpoint_path(const char *folder, int64_t step, const char *file, char path[SBI_PATH], sb_error *err);
 // Drops checkpoints beyond the newest `keep`, the best excepted, and what interrupted writes left behind.
 sb_status sbi_checkpoint_prune(const sbi_trainer *trainer, const char *folder, sb_error *err);
-// A file, or a folder that holds one. Checks everything but the state's digest.
+// A file, a folder that holds one, or a run's folder (its newest). Checks everything but the state's digest.
 sb_status sbi_checkpoint_open(sb_context *ctx, const char *path, sbi_checkpoint *out, sb_error *err);
 // The newest checkpoint of a run's folder. SB_ERR_STATE if there is none.
 sb_status sbi_checkpoint_newest(const sbi_allocator *allocator, const char *folder, char path[SBI_PATH], sb_error *err);
