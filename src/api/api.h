@@ -12,6 +12,12 @@
         if (!(pointer)) return sbi_fail(err, SB_ERR_ARGUMENT, #pointer, #pointer " is NULL"); \
     } while (0)
 
+// The same for a field of an options struct.
+#define NEED_FIELD(options, field) \
+    do { \
+        if (!(options).field) return sbi_fail(err, SB_ERR_ARGUMENT, #field, #field " is NULL"); \
+    } while (0)
+
 // Two buffers, NULL allowed, that may not share a byte.
 #define APART(one, other) \
     do { \

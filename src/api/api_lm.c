@@ -8,7 +8,7 @@ static sb_status take_run(const sb_lm_run *run, sb_lm_run *known, sb_error *err)
     sb_status status = sbi_api_options(run, known, sizeof *known, err);
     if (status != SB_OK)
         return status;
-    NEED(known->folder);
+    NEED_FIELD(*known, folder);
     if (known->worker_count < 0 || known->worker_count > 4096 || (known->worker_count && !known->workers))
         return sbi_fail(err, SB_ERR_ARGUMENT, "worker_count", "worker_count is %d: expected 0 to 4096, and workers", known->worker_count);
     for (int i = 0; i < known->worker_count; i++)
@@ -24,8 +24,8 @@ sb_status sb_lm_train(sb_context *ctx, const sb_lm_run *run, sb_error *err) {
     sb_status status = take_run(run, &known, err);
     if (status != SB_OK)
         return status;
-    NEED(known.recipe);
-    NEED(known.data);
+    NEED_FIELD(known, recipe);
+    NEED_FIELD(known, data);
     RETURN_INSIDE(sbi_lm_train(ctx, &known, err));
 }
 
@@ -59,8 +59,8 @@ sb_status sb_lm_generate(sb_context *ctx, const sb_lm_generation *options, uint8
     sb_status status = sbi_api_options(options, &known, sizeof known, err);
     if (status != SB_OK)
         return status;
-    NEED(known.checkpoint);
-    NEED(known.prompt);
+    NEED_FIELD(known, checkpoint);
+    NEED_FIELD(known, prompt);
     NEED(out);
     RETURN_INSIDE(sbi_lm_generate(ctx, &known, out, err));
 }

@@ -71,7 +71,8 @@ sb_status sb_selftest(sb_context *ctx, const sb_verify_options *options, sb_repo
 sb_status sb_compare(int count, const char *const *paths, sb_report **out, sb_error *err) {
     NEED(paths); NEED(out);
     *out = NULL;
-    for (int i = 0; i < count; i++) NEED(paths[i]);
+    for (int i = 0; i < count; i++)
+        if (!paths[i]) return sbi_fail(err, SB_ERR_ARGUMENT, "paths", "paths[%d] is NULL", i);
     return sbi_compare(count, paths, out, err);
 }
 

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+// The public functions that take no arrays (runs, reports, digests of files) under hostile arguments, and the whole of
+// training, resuming, evaluation, generation and verification with an allocator that fails at its n-th call: a named
+// error, no leak, no crash, and in the end the same bytes as without failures. (Arrays and operations: test_api.c.)
+#include "test.h"
+
+#include "base.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char folder[200];
+
+static const char *inside(const char *name) {
+    static char paths[16][600];
+    static int next;
+    char *path = paths[next++ % 16];
+    snprintf(path, sizeof paths[0], "%s/%s", folder, name);
+    return path;
+}
+
+static void put(const char *path, const char *bytes, size_t size) {
+    FILE *file = fopen(path, "wb");
+    CHECK(file && fwrite(bytes, 1, size, file) == size && fclose(file) == 0, "cannot write %s", path);
+}
+
+static void clear(const char *path) { // a folder and what is in it
+    DIR *listing = opendir(path);
+    for (const struct dirent *e; listing && (e = readdir(listing));) {
+        char name[900];
+        snprintf(name, sizeof name, "%.600s/%s", path, e->d_name);
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) continue;
+        if (unlink(name) != 0) clear(name);
+    }
+    if (listing) closedir(listing);
+    rmdir(path);
+}
+
+// ---- an allocator that runs out
+
+typedef struct meter {
+    int64_t left, live;
+} meter;
+
+static void *meter_allocate(void *user, size_t bytes) {
+    meter *m = user;
+    if (m->left-- <= 0) return NULL;
+    void *memory = malloc(bytes);
+    if (memory) memset(memory, 0xa5, bytes), m->live++;
+    return memory;
+}
+
+static void meter_release(void *user, void *pointer) {
+    ((meter *)user)->live--;
+    free(pointer);
+}
+
+// ---- material: a model of some hundred parameters, two steps
+
+enum { TEXT = 400 };
+static const char no_references[] = "# samebits golden values, contract 1\n";
+static const char recipe_form[] =
+    "{\"recipe\": 1, \"name\": \"calls\", \"model\": {\"hidden_size\": 8, \"layers\": 1, \"heads\": 2, \"kv_heads\": 1, "
+    "\"intermediate_size\": 8}, \"training\": {\"steps\": 2, \"shards\": 2, \"shard_sequences\": 1, \"sequence_length\": 4, "
+    "\"seed\": 1, \"learning_rate\": 0.01}, \"checkpoints\": {\"every\": 1, \"keep\": 2}, \"evaluation\": {\"windows\": 2}, "
+    "\"data\": {\"sha256\": \"%s\", \"held_out\": 100}}";
+
+static sb_lm_run run_in(const char *path, int64_t until) {
+    return (sb_lm_run){.size = sizeof(sb_lm_run), .recipe = inside("recipe.json"), .data = inside("text"), .folder = path,
+                       .until = until};
+}
+
+static void test_arguments(sb_context *ctx) {
+    sb_error err;
+    sb_report *report = NULL;
+    sb_lm_evaluation evaluation;
+    sb_lm_description description;
+    sb_lm_difference difference;
+    uint8_t digest[32], tree[32], made[8];
+    int64_t arrays;
+    double real;
+    static const char *const one_path[] = {"x"}, *const holes[] = {"x", NULL};
+    sb_verify_options verify = {.size = sizeof verify, .references = no_references, .references_size = sizeof no_references - 1};
+    sb_lm_run run = run_in(inside("new"), 0);
+    sb_lm_generation generation = {.size = sizeof generation, .checkpoint = inside("none"), .prompt = (const uint8_t *)"a",
+                                   .prompt_bytes = 1, .tokens = 1};
+#define REFUSED(expected, name, call) \
+    do { \
+        memset(&err, 0, sizeof err); \
+        sb_status got = (call); \
+        CHECK(got == (expected) && err.status == got && err.message[0] && strcmp(err.argument, name) == 0, \
+              "%s: %s, argument \"%s\": %s", #call, sb_status_name(got), err.argument, err.message); \
+    } while (0)
+    sb_lm_run copy_sb_lm_run;
+    sb_lm_generation copy_sb_lm_generation;
+    sb_verify_options copy_sb_verify_options;
+#define RUN(change) (copy_sb_lm_run = run, copy_sb_lm_run.change, &copy_sb_lm_run)
+#define GENERATION(change) (copy_sb_lm_generation = generation, copy_sb_lm_generation.change, &copy_sb_lm_generation)
+#define VERIFY(change) (copy_sb_verify_options = verify, copy_sb_verify_options.change, &copy_sb_verify_options)
+    REFUSED(SB_ERR_ARGUMENT, "report", sb_report_write(NULL, "x", &err));
+    CHECK(!sb_report_text(NULL)[0] && !sb_report_json(NULL)[0] && sb_report_verdict(NULL) != 0, "no report is no good report");
+    sb_report_free(NULL);
+    CHECK(sb_lane_count() > 0 && !sb_lane_name(-1) && !sb_lane_kind(-1) && !sb_lane_name(sb_lane_count()) &&
+          !sb_lane_kind(INT64_MAX) && !sb_lane_in_tier(-1, SB_TIER_ALL), "lanes that are not there");
+    for (int64_t i = 0; i < sb_lane_count(); i++)
+        CHECK(sb_lane_name(i)[0] && sb_lane_kind(i)[0] && sb_lane_in_tier(i, SB_TIER_ALL), "lane %lld", (long long)i);
+    REFUSED(SB_ERR_ARGUMENT, "ctx", sb_verify(NULL, &verify, &report, &err));
+    REFUSED(SB_ERR_ARGUMENT, "options", sb_verify(ctx, NULL, &report, &err));
+    REFUSED(SB_ERR_ARGUMENT, "out", sb_verify(ctx, &verify, NULL, &err));
+    REFUSED(SB_ERR_ARGUMENT, "options", sb_verify(ctx, VERIFY(size = 1), &report, &err));
+    REFUSED(SB_ERR_ARGUMENT, "options", sb_verify(ctx, VERIFY(tier = (sb_tier)9), &report, &err));
+    REFUSED(SB_ERR_ARGUMENT, "lanes", sb_verify(ctx, VERIFY(lanes = "no_such_lane"), &report, &err));
+    REFUSED(SB_ERR_ARGUMENT, "ctx", sb_selftest(NULL, &verify, &report, &err));
+    REFUSED(SB_ERR_ARGUMENT, "options", sb_selftest(ctx, NULL, &report, &err));
+    REFUSED(SB_ERR_ARGUMENT, "out", sb_selftest(ctx, &verify, NULL, &err));
+    REFUSED(SB_ERR_ARGUMENT, "out", sb_doctor(NULL, &err));
+    REFUSED(SB_ERR_ARGUMENT, "paths", sb_compare(2, NULL, &report, &err));
+    REFUSED(SB_ERR_ARGUMENT, "paths", sb_compare(2, holes, &report, &err));
+    REFUSED(SB_ERR_ARGUMENT, "count", sb_compare(1, one_path, &report, &err));
+    REFUSED(SB_ERR_ARGUMENT, "count", sb_compare(-1, one_path, &report, &err));
+    REFUSED(SB_ERR_ARGUMENT, "out", sb_compare(1, one_path, NULL, &err));
+    REFUSED(SB_ERR_ARGUMENT, "path", sb_digest_file(NULL, digest, tree, &arrays, &err));
+    REFUSED(SB_ERR_ARGUMENT, "bytes", sb_digest_file("x", NULL, tree, &arrays, &err));
+    REFUSED(SB_ERR_ARGUMENT, "tree", sb_digest_file("x", digest, NULL, &arrays, &err));
+    REFUSED(SB_ERR_ARGUMENT, "arrays", sb_digest_file("x", digest, tree, NULL, &err));
+    REFUSED(SB_ERR_IO, "path", sb_digest_file(inside("none"), digest, tree, &arrays, &err));
+    REFUSED(SB_ERR_IO, "path", sb_digest_file(folder, digest, tree, &arrays, &err));
+
+    REFUSED(SB_ERR_ARGUMENT, "ctx", sb_lm_train(NULL, &run, &err));
+    REFUSED(SB_ERR_ARGUMENT, "run", sb_lm_train(ctx, NULL, &err));
+    REFUSED(SB_ERR_ARGUMENT, "options", sb_lm_train(ctx, RUN(size = 1), &err));
+    REFUSED(SB_ERR_ARGUMENT, "folder", sb_lm_train(ctx, RUN(folder = NULL), &err));
+    REFUSED(SB_ERR_ARGUMENT, "recipe", sb_lm_train(ctx, RUN(recipe = NULL), &err));
+    REFUSED(SB_ERR_ARGUMENT, "data", sb_lm_train(ctx, RUN(data = NULL), &err));
+    REFUSED(SB_ERR_ARGUMENT, "worker_count", sb_lm_train(ctx, RUN(worker_count = -1), &err));
+    REFUSED(SB_ERR_ARGUMENT, "worker_count", sb_lm_train(ctx, RUN(worker_count = 1), &err));
+    REFUSED(SB_ERR_IO, "path", sb_lm_train(ctx, RUN(recipe = inside("none")), &err));
+    REFUSED(SB_ERR_ARGUMENT, "ctx", sb_lm_resume(NULL, &run, &err));
+    REFUSED(SB_ERR_ARGUMENT, "run", sb_lm_resume(ctx, NULL, &err));
+    REFUSED(SB_ERR_ARGUMENT, "folder", sb_lm_resume(ctx, RUN(folder = NULL), &err));
+    REFUSED(SB_ERR_ARGUMENT, "ctx", sb_lm_work(NULL, &err));
+    REFUSED(SB_ERR_ARGUMENT, "ctx", sb_lm_evaluate(NULL, "x", "x", 0, &evaluation, &err));
+    REFUSED(SB_ERR_ARGUMENT, "checkpoint", sb_lm_evaluate(ctx, NULL, "x", 0, &evaluation, &err));
+    REFUSED(SB_ERR_ARGUMENT, "data", sb_lm_evaluate(ctx, "x", NULL, 0, &evaluation, &err));
+    REFUSED(SB_ERR_ARGUMENT, "out", sb_lm_evaluate(ctx, "x", "x", 0, NULL, &err));
+    REFUSED(SB_ERR_ARGUMENT, "ctx", sb_lm_generate(NULL, &generation, made, &err));
+    REFUSED(SB_ERR_ARGUMENT, "options", sb_lm_generate(ctx, NULL, made, &err));
+    REFUSED(SB_ERR_ARGUMENT, "out", sb_lm_generate(ctx, &generation, NULL, &err));
+    REFUSED(SB_ERR_ARGUMENT, "options", sb_lm_generate(ctx, GENERATION(size = 1), made, &err));
+    REFUSED(SB_ERR_ARGUMENT, "checkpoint", sb_lm_generate(ctx, GENERATION(checkpoint = NULL), made, &err));
+    REFUSED(SB_ERR_ARGUMENT, "prompt", sb_lm_generate(ctx, GENERATION(prompt = NULL), made, &err));
+    REFUSED(SB_ERR_ARGUMENT, "ctx", sb_lm_describe(NULL, "x", &description, &err));
+    REFUSED(SB_ERR_ARGUMENT, "recipe", sb_lm_describe(ctx, NULL, &description, &err));
+    REFUSED(SB_ERR_ARGUMENT, "out", sb_lm_describe(ctx, "x", NULL, &err));
+    REFUSED(SB_ERR_ARGUMENT, "text", sb_parse_real(NULL, &real, &err));
+    REFUSED(SB_ERR_ARGUMENT, "out", sb_parse_real("1", NULL, &err));
+    REFUSED(SB_ERR_ARGUMENT, "text", sb_parse_real("1,5", &real, &err));
+    REFUSED(SB_ERR_ARGUMENT, "text", sb_parse_real("", &real, &err));
+    REFUSED(SB_ERR_ARGUMENT, "a", sb_lm_ledger_compare(NULL, "x", &difference, &err));
+    REFUSED(SB_ERR_ARGUMENT, "b", sb_lm_ledger_compare("x", NULL, &difference, &err));
+    REFUSED(SB_ERR_ARGUMENT, "out", sb_lm_ledger_compare("x", "x", NULL, &err));
+    CHECK(sb_lm_train(NULL, NULL, NULL) == SB_ERR_ARGUMENT && sb_compare(1, one_path, &report, NULL) == SB_ERR_ARGUMENT &&
+          sb_parse_real("x", &real, NULL) == SB_ERR_ARGUMENT && !report, "without an error");
+    CHECK(access(inside("new"), F_OK) != 0, "a refused run leaves a folder");
+}
+
+// ---- allocations
+
+typedef struct attempt {
+    const char *name;
+    bool (*call)(sb_context *ctx, sb_status *status, sb_error *err); // false: the result is wrong
+} attempt;
+
+static uint8_t expected_model[32], expected_generated[8];
+static double expected_loss;
+
+static bool model_is(int step, const uint8_t digest[32]) {
+    uint8_t bytes[32], tree[32];
+    int64_t arrays;
+    char name[80];
+    snprintf(name, sizeof name, "run/step-%09d/model.safetensors", step);
+    return sb_digest_file(inside(name), bytes, tree, &arrays, NULL) == SB_OK && memcmp(bytes, digest, 32) == 0;
+}
+
+static bool train(sb_context *ctx, sb_status *status, sb_error *err) {
+    clear(inside("run"));
+    sb_lm_run run = run_in(inside("run"), 2);
+    *status = sb_lm_train(ctx, &run, err);
+    return *status != SB_OK || model_is(2, expected_model);
+}
+
+static bool resume(sb_context *ctx, sb_status *status, sb_error *err) {
+    clear(inside("run/step-000000002"));
+    sb_lm_run run = run_in(inside("run"), 2);
+    *status = sb_lm_resume(ctx, &run, err);
+    return *status != SB_OK || model_is(2, expected_model);
+}
+
+static bool evaluate(sb_context *ctx, sb_status *status, sb_error *err) {
+    sb_lm_evaluation e = {0};
+    *status = sb_lm_evaluate(ctx, inside("run/step-000000002"), inside("text"), 0, &e, err);
+    return *status != SB_OK || e.loss == expected_loss;
+}
+
+static bool generate(sb_context *ctx, sb_status *status, sb_error *err) {
+    uint8_t made[8];
+    sb_lm_generation g = {.size = sizeof g, .checkpoint = inside("run/step-000000002"), .prompt = (const uint8_t *)"the", .prompt_bytes = 3,
+                          .tokens = 8, .temperature = 0.7, .top_k = 20, .top_p = 0.9, .seed = 3};
+    *status = sb_lm_generate(ctx, &g, made, err);
+    return *status != SB_OK || memcmp(made, expected_generated, sizeof made) == 0;
+}
+
+static bool describe(sb_context *ctx, sb_status *status, sb_error *err) {
+    sb_lm_description d = {0};
+    *status = sb_lm_describe(ctx, inside("recipe.json"), &d, err);
+    return *status != SB_OK || (d.steps == 2 && d.parameters > 0 && strcmp(d.name, "calls") == 0);
+}
+
+static bool verify(sb_context *ctx, sb_status *status, sb_error *err) {
+    sb_report *report = NULL;
+    sb_verify_options o = {.size = sizeof o, .references = no_references, .references_size = sizeof no_references - 1, .lanes = "softmax", .seed = 7};
+    *status = sb_verify(ctx, &o, &report, err);
+    // A lane without memory is a refused cell, and the report says so.
+    if (*status == SB_OK && sb_report_verdict(report) == 3 && strstr(sb_report_json(report), "REFUSED"))
+        *status = sbi_fail(err, SB_ERR_MEMORY, "", "refused");
+    else if (*status != SB_OK)
+        CHECK(!report, "a report beside an error");
+    bool good = *status != SB_OK || (sb_report_verdict(report) == 0 && strstr(sb_report_json(report), "COMPUTED"));
+    sb_report_free(report);
+    return good;
+}
+
+static const attempt attempts[] = {{"train", train}, {"resume", resume}, {"evaluate", evaluate}, {"generate", generate},
+                                   {"describe", describe}, {"verify", verify}};
+
+static void test_allocations(void) {
+    for (size_t k = 0; k < sizeof attempts / sizeof *attempts; k++) {
+        meter m = {.left = INT64_MAX, .live = 0};
+        sb_context_options options = {.size = sizeof options, .threads = 1, .allocate = meter_allocate,
+                                      .release = meter_release, .user = &m};
+        sb_context *ctx = NULL;
+        sb_error err = {0};
+        CHECK(sb_context_new(&options, &ctx, &err) == SB_OK, "%s", err.message);
+        int64_t own = m.live;
+        sb_status status = SB_ERR_MEMORY;
+        int tries = 0;
+        for (int64_t n = 0; status == SB_ERR_MEMORY && n < 1000000; n += 1 + n / 24, tries++) {
+            m.left = n;
+            bool good = attempts[k].call(ctx, &status, &err);
+            CHECK(status == SB_OK || (status == SB_ERR_MEMORY && err.status == status && err.message[0]),
+                  "%s, allocation %lld: %s %s", attempts[k].name, (long long)n, sb_status_name(status), err.message);
+            CHECK(good, "%s, allocation %lld: a wrong result", attempts[k].name, (long long)n);
+            CHECK(m.live == own, "%s, allocation %lld: %lld blocks leaked", attempts[k].name, (long long)n,
+                  (long long)(m.live - own));
+        }
+        CHECK(status == SB_OK, "%s never succeeds: %s", attempts[k].name, err.message);
+        printf("%s: %d failures survived\n", attempts[k].name, tries - 1);
+        sb_context_free(ctx);
+        CHECK(m.live == 0, "%s: the context leaks", attempts[k].name);
+    }
+}
+
+static void expect(sb_context *ctx) { // the results without failures
+    sb_error err = {0};
+    sb_lm_run run = run_in(inside("run"), 2);
+    uint8_t tree[32];
+    int64_t arrays;
+    sb_lm_evaluation e = {0};
+    CHECK(sb_lm_train(ctx, &run, &err) == SB_OK, "%s", err.message);
+    CHECK(sb_digest_file(inside("run/step-000000002/model.safetensors"), expected_model, tree, &arrays, &err) == SB_OK &&
+          arrays > 0, "%s", err.message);
+    CHECK(sb_lm_evaluate(ctx, inside("run/step-000000002"), inside("text"), 0, &e, &err) == SB_OK, "%s", err.message);
+    expected_loss = e.loss;
+    sb_lm_generation g = {.size = sizeof g, .checkpoint = inside("run/step-000000002"), .prompt = (const uint8_t *)"the", .prompt_bytes = 3,
+                          .tokens = 8, .temperature = 0.7, .top_k = 20, .top_p = 0.9, .seed = 3};
+    CHECK(sb_lm_generate(ctx, &g, expected_generated, &err) == SB_OK, "%s", err.message);
+}
+
+int main(void) {
+    const char *base = getenv("TMPDIR");
+    snprintf(folder, sizeof folder, "%s/samebits-test-calls-%ld", base && *base ? base : "/tmp", (long)getpid());
+    sb_error err = {0};
+    CHECK(sbi_folder_make(folder, &err) == SB_OK, "%s", err.message);
+    static char text[TEXT];
+    for (int i = 0; i < TEXT; i++) text[i] = "the light and the water "[i * 7 % 24];
+    put(inside("text"), text, TEXT);
+    uint8_t digest[32];
+    char hex[65], recipe[600];
+    sb_sha256(text, TEXT, digest);
+    sbi_hex(digest, 32, hex);
+    int length = snprintf(recipe, sizeof recipe, recipe_form, hex);
+    put(inside("recipe.json"), recipe, (size_t)length);
+    sb_context_options options = {.size = sizeof options, .threads = 2};
+    sb_context *ctx = NULL;
+    CHECK(sb_context_new(&options, &ctx, &err) == SB_OK, "%s", err.message);
+    test_arguments(ctx);
+    expect(ctx);
+    sb_context_free(ctx);
+    test_allocations();
+    clear(folder);
+    return test_end();
+}
