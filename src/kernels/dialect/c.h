@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernel dialect in C17 (and C++14, for the check that `f64` can be a class). The same words stand, line by
-// line, in opencl.h, cuda.h and hip.h. Kernels use these words and each other; nothing else.
+// line, in opencl.h, and will in the dialects of other devices. Kernels use these words and each other; nothing else.
 //
 // A kernel is a row of phases. Within a phase the lanes are independent: PHASE(l, n) runs l = 0 .. n-1, n at most
 // the kernel's lane count (in kernels/*.def). Close it with PHASE_END (a barrier on a GPU) or LANE_END (none: the
