@@ -23,6 +23,8 @@ sbi_test(json)
 sbi_test(safetensors)
 sbi_test(fma mpfr gmp)
 sbi_test(function mpfr gmp)
+add_test(NAME prove_quick COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/test/test_prove.py --count 4194304
+  $<TARGET_FILE:samebits_command>)
 sbi_test(gemm m)
 sbi_test(attention m)
 sbi_test(reduce)

@@ -18,7 +18,7 @@ TEXT = os.path.join(ROOT, "src/kernels/function.h")
 PROOFS = os.path.join(ROOT, "docs/proofs.tsv")
 HASHES = os.path.join(ROOT, "references/functions-1.tsv")
 USES = {
-    "exp": ["exp"], "log": ["log"], "sin": ["sin, cos"], "cos": ["sin, cos"], "rsqrt": ["rsqrt"],
+    "exp": ["exp"], "log": ["log"], "sin": ["sin, cos", "sin"], "cos": ["sin, cos", "cos"], "rsqrt": ["rsqrt"],
     "sigmoid": ["exp", "sigmoid"], "silu": ["exp", "sigmoid", "silu"], "silu_grad": ["exp", "sigmoid", "silu_grad"],
     "normal": ["log", "inverse normal"],
 }

@@ -145,8 +145,9 @@ FN f64 sbi_trig_core(f64 r, f64 r_low, u64 n) {
     f64 sine = r + ((r * z) * p + r_low * (K(1.0) - h));
     f64 one = K(1.0) - h;
     f64 cosine = one + (((K(1.0) - one) - h) + ((z * z) * q - r * r_low));
-    f64 y = (n & 1u) != 0u ? cosine : sine;
-    return FLOAT64(BITS64(y) ^ ((n & 2u) << 62));
+    u64 odd = (u64)0 - (n & 1u);
+    u64 y = (BITS64(cosine) & odd) | (BITS64(sine) & ~odd);
+    return FLOAT64(y ^ ((n & 2u) << 62));
 }
 
 // sin(z + quarter pi/2), |z| < 2^28: pi/2 in three parts, of which the first two are subtracted exactly.
@@ -203,17 +204,27 @@ FN f64 sbi_trig_far(f32 x, u64 quarter) {
 
 #define SBI_TRIG_FAR 0x1p+28f // |x| from here on (and NaN) takes sbi_trig_far
 FN u32 sbi_trig_is_far(f32 x) { return x > -SBI_TRIG_FAR && x < SBI_TRIG_FAR ? 0u : 1u; }
-FN f32 sbi_sin_near_f32(f32 x) { return x == 0.0f ? x : (f32)sbi_trig_near((f64)x, 0u); }
-FN f32 sbi_cos_near_f32(f32 x) { return (f32)sbi_trig_near((f64)x, 1u); }
+
+// ---------------------------------------------------------------- sin
+
+FN f32 sbi_sin_near_f32(f32 x) {
+    f32 y = (f32)sbi_trig_near((f64)x, 0u);
+    u32 sign = BITS32(x) & 0x80000000u;
+    y = BITS32(x) == (0x46199998u | sign) ? FLOAT32(0xbeb1fa5du ^ sign) : y; // nearer to a tie than binary64 can tell
+    return x == 0.0f ? x : y;
+}
 FN f32 sbi_sin_far_f32(f32 x) { return sbi_canon_f32((f32)sbi_trig_far(x, 0u)); }
+FN f32 sbi_sin_f32(f32 x) { return sbi_trig_is_far(x) ? sbi_sin_far_f32(x) : sbi_sin_near_f32(x); }
+
+// ---------------------------------------------------------------- cos
+
+FN f32 sbi_cos_near_f32(f32 x) { return (f32)sbi_trig_near((f64)x, 1u); }
 FN f32 sbi_cos_far_f32(f32 x) {
     u32 bits = BITS32(x) & 0x7fffffffu;
     f32 y = sbi_canon_f32((f32)sbi_trig_far(x, 1u));
     y = bits == 0x5f18b878u ? FLOAT32(0x3f7f14bbu) : y; // these two lie nearer to a tie than binary64 can tell
     return bits == 0x6115cb11u ? FLOAT32(0x3f78142fu) : y;
 }
-
-FN f32 sbi_sin_f32(f32 x) { return sbi_trig_is_far(x) ? sbi_sin_far_f32(x) : sbi_sin_near_f32(x); }
 FN f32 sbi_cos_f32(f32 x) { return sbi_trig_is_far(x) ? sbi_cos_far_f32(x) : sbi_cos_near_f32(x); }
 
 // ---------------------------------------------------------------- sigmoid

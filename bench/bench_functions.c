@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// Unary functions on one thread, nanoseconds an element at every CPU level this machine has, beside the C library's
+// float function in a loop (a scalar peer, faithful but not always correctly rounded; peers that vectorise come later),
+// and the ratio peer / ours of the best level (above 1: ours is faster). Paired runs, medians of the process' time.
+//
+//     bench_functions [--pairs N] [--json F]
+#include "samebits.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { SIZE = 4096, ROUNDS = 64, MOST_PAIRS = 101 }; // the arrays stay in the first cache
+
+static float peer_sigmoid(float x) { return 1.0f / (1.0f + expf(-x)); }
+static float peer_silu(float x) { return x / (1.0f + expf(-x)); }
+static float peer_rsqrt(float x) { return 1.0f / sqrtf(x); }
+static float peer_silu_grad(float x) {
+    float s = peer_sigmoid(x);
+    return s * (1.0f + x * (1.0f - s));
+}
+
+static const struct row {
+    const char *name;
+    sb_unary_kind kind;
+    float low, high;
+    float (*peer)(float); // NULL: none in the C library
+} rows[] = {
+    {"exp", SB_EXP, -10.0f, 10.0f, expf},
+    {"exp, softmax", SB_EXP, -30.0f, 0.0f, expf},
+    {"log", SB_LOG, 0.001f, 1000.0f, logf},
+    {"sin", SB_SIN, -10.0f, 10.0f, sinf},
+    {"sin, large", SB_SIN, 1e9f, 1e12f, sinf},
+    {"cos", SB_COS, -10.0f, 10.0f, cosf},
+    {"rsqrt", SB_RSQRT, 0.001f, 1000.0f, peer_rsqrt},
+    {"sigmoid", SB_SIGMOID, -10.0f, 10.0f, peer_sigmoid},
+    {"silu", SB_SILU, -10.0f, 10.0f, peer_silu},
+    {"silu_grad", SB_SILU_GRAD, -10.0f, 10.0f, peer_silu_grad},
+    {"inverse normal", SB_INVERSE_NORMAL, 0.0f, 0.0f, NULL},
+};
+enum { ROWS = sizeof rows / sizeof rows[0] };
+
+static double seconds(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int ascending(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+static double median(double *times, int n) {
+    qsort(times, (size_t)n, sizeof *times, ascending);
+    return times[n / 2] / ((double)SIZE * ROUNDS) * 1e9;
+}
+
+static double time_ours(sb_context *ctx, sb_unary_kind kind, const sb_array *x, sb_array *y) {
+    double start = seconds();
+    for (int i = 0; i < ROUNDS; i++) {
+        sb_unary(ctx, kind, x, y, NULL);
+    }
+    return seconds() - start;
+}
+
+static double time_peer(float (*peer)(float), const float *x, float *y) {
+    double start = seconds();
+    for (int i = 0; i < ROUNDS; i++) {
+        for (int j = 0; j < SIZE; j++) {
+            y[j] = peer(x[j]);
+        }
+        __asm__ volatile("" : : "r"(y) : "memory");
+    }
+    return seconds() - start;
+}
+
+int main(int argc, char **argv) {
+    static const char *const levels[] = {"plain", "v1", "v3", "v4", "neon"};
+    enum { LEVELS = sizeof levels / sizeof levels[0] };
+    sb_context *contexts[LEVELS] = {NULL};
+    const char *json = NULL;
+    int pairs = 15;
+    for (int i = 1; i < argc; i++) {
+        if (!strcmp(argv[i], "--pairs") && i + 1 < argc) {
+            pairs = atoi(argv[++i]);
+        } else if (!strcmp(argv[i], "--json") && i + 1 < argc) {
+            json = argv[++i];
+        } else {
+            fprintf(stderr, "usage: bench_functions [--pairs N] [--json F]\n");
+            return 2;
+        }
+    }
+    if (pairs < 1 || pairs > MOST_PAIRS) {
+        fprintf(stderr, "bench_functions: --pairs takes 1 to %d\n", MOST_PAIRS);
+        return 2;
+    }
+    FILE *out = json ? fopen(json, "w") : NULL;
+    if (json && !out) {
+        fprintf(stderr, "bench_functions: %s cannot be written\n", json);
+        return 1;
+    }
+    printf("%-16s", "ns an element");
+    for (int l = 0; l < LEVELS; l++) {
+        const sb_context_options options = {.size = sizeof options, .device = "cpu", .isa = levels[l], .threads = 1};
+        if (sb_context_new(&options, &contexts[l], NULL) == SB_OK) {
+            printf("%8s", levels[l]);
+        }
+    }
+    printf("%10s%12s\n", "C library", "peer / ours");
+    for (int r = 0; r < ROWS; r++) {
+        const struct row *row = &rows[r];
+        bool words = row->kind == SB_INVERSE_NORMAL;
+        static float x[SIZE], y[SIZE];
+        double times[LEVELS + 1][MOST_PAIRS], ours[LEVELS] = {0}, best = 0.0, peer = 0.0;
+        sb_array *in[LEVELS] = {NULL}, *to[LEVELS] = {NULL};
+        for (int j = 0; j < SIZE; j++) {
+            uint32_t word = (uint32_t)j * 2654435761u;
+            x[j] = row->low + (row->high - row->low) * ((float)(word >> 8) * 0x1p-24f);
+            if (words) {
+                memcpy(&x[j], &word, sizeof word);
+            }
+        }
+        for (int l = 0; l < LEVELS; l++) {
+            int64_t n = SIZE;
+            if (contexts[l] && (sb_array_new(contexts[l], words ? SB_U32 : SB_F32, 1, &n, &in[l], NULL) != SB_OK ||
+                                sb_array_new(contexts[l], SB_F32, 1, &n, &to[l], NULL) != SB_OK ||
+                                sb_array_write(in[l], x, sizeof x, NULL) != SB_OK)) {
+                fprintf(stderr, "bench_functions: out of memory\n");
+                return 1;
+            }
+        }
+        for (int p = 0; p < pairs; p++) {
+            for (int l = 0; l < LEVELS; l++) {
+                times[l][p] = contexts[l] ? time_ours(contexts[l], row->kind, in[l], to[l]) : 0.0;
+            }
+            times[LEVELS][p] = row->peer ? time_peer(row->peer, x, y) : 0.0;
+        }
+        printf("%-16s", row->name);
+        for (int l = 0; l < LEVELS; l++) {
+            if (contexts[l]) {
+                ours[l] = median(times[l], pairs);
+                best = best == 0.0 || ours[l] < best ? ours[l] : best;
+                printf("%8.2f", ours[l]);
+            }
+            sb_array_free(in[l]);
+            sb_array_free(to[l]);
+        }
+        if (row->peer) {
+            peer = median(times[LEVELS], pairs);
+            printf("%10.2f%12.2f\n", peer, peer / best);
+        } else {
+            printf("%10s%12s\n", "-", "-");
+        }
+        if (out) {
+            fprintf(out, "%s{\"function\": \"%s\"", r ? ",\n" : "[\n", row->name);
+            for (int l = 0; l < LEVELS; l++) {
+                if (contexts[l]) {
+                    fprintf(out, ", \"%s\": %.3f", levels[l], ours[l]);
+                }
+            }
+            if (row->peer) {
+                fprintf(out, ", \"peer\": %.3f, \"ratio\": %.3f", peer, peer / best);
+            }
+            fprintf(out, "}");
+        }
+    }
+    for (int l = 0; l < LEVELS; l++) {
+        sb_context_free(contexts[l]);
+    }
+    if (out) {
+        fprintf(out, "\n]\n");
+        return fclose(out) != 0;
+    }
+    return 0;
+}
