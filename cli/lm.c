@@ -63,10 +63,10 @@ static int misuse(const char *what, const char *which) {
 
 static int parse_integer(const char *text, int64_t least, int64_t most, int64_t *out) {
     int64_t value = 0;
-    if (!*text || strlen(text) > 18)
+    if (!*text)
         return 0;
     for (const char *c = text; *c; c++) {
-        if (*c < '0' || *c > '9')
+        if (*c < '0' || *c > '9' || value > (INT64_MAX - (*c - '0')) / 10)
             return 0;
         value = 10 * value + (*c - '0');
     }
@@ -135,7 +135,9 @@ static const char *expected(const char *name) {
     else
         snprintf(text, sizeof text, "%s", strcmp(name, "--threads") == 0 ? "a number from 0 to 1024"
                                           : strcmp(name, "--worker") == 0 ? "isa=L,threads=N,shards=N, at most 64 workers"
-                                                                          : "a decimal number");
+                                          : strcmp(name, "--temperature") == 0 || strcmp(name, "--top-p") == 0
+                                              ? "a decimal number"
+                                              : "text, not empty");
     return text;
 }
 
@@ -148,7 +150,7 @@ static int take_value(options *o, const char *name, const char *value) {
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (strcmp(name, texts[i].name) == 0) {
             *texts[i].to = value;
-            return 1;
+            return *value ? 1 : -1;
         }
     if (integer)
         return parse_integer(value, integer->least, integer->most, (int64_t *)((char *)o + integer->to)) ? 1 : -1;
@@ -186,7 +188,7 @@ static int parse(int argc, char **argv, const char *allowed, int positionals, op
         if (length > 40)
             return misuse("unknown option", cli_show(arg));
         snprintf(key, sizeof key, " %.*s ", length, arg);
-        if (!strstr(allowed, key))
+        if (memchr(arg, ' ', (size_t)length) || !strstr(allowed, key))
             return misuse("unknown option", cli_show(arg));
         int *flag = strcmp(key, " --quiet ") == 0 ? &o->quiet : strcmp(key, " --json ") == 0 ? &o->json : strcmp(key, " --whole ") == 0 ? &o->whole : NULL;
         if (flag && equals)

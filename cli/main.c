@@ -2,6 +2,8 @@
 // samebits: the command. One row per command.
 #include "cli.h"
 
+#include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 
 int sbi_cli_lm(int argc, char **argv);
@@ -52,7 +54,17 @@ static int run(int argc, char **argv) {
     return cli_usage_error("samebits COMMAND [--help] ...", "there is no command \"%s\" (samebits --help lists them)", cli_show(argv[1]));
 }
 
+// A standard stream that the caller closed would give its number to the next file or socket, and what is printed would
+// go there. A folder opened for reading holds the place: writing to it fails, as it should, and is reported.
+static void hold_standard_streams(void) {
+    for (int stream = 0; stream <= 2; stream++)
+        if (fcntl(stream, F_GETFD) < 0)
+            (void)open("/", O_RDONLY | O_DIRECTORY);
+}
+
 int main(int argc, char **argv) {
+    hold_standard_streams();
+    signal(SIGXFSZ, SIG_IGN); // a file beyond the limit (ulimit -f) is a named error
     int status = run(argc, argv);
     if (fflush(stdout) != 0 || ferror(stdout)) { // a full disk, a closed pipe: what was printed did not arrive
         fprintf(stderr, "samebits: standard output could not be written\n");

@@ -4,6 +4,7 @@
 
     test_cli.py COMMAND
 """
+import hashlib
 import json
 import os
 import subprocess
@@ -84,6 +85,11 @@ def test_models():
     expect(2, "expected a decimal number", "lm", "generate", "--temperature", "0x1p3")
     expect(2, "expected isa=L,threads=N", "lm", "train", "--worker", "isa=v3,cores=2")
     expect(2, "train needs", "lm", "train")
+    expect(0, "usage:", "lm", "train", "--help")
+    expect(2, "unknown option --out --until", "lm", "train", "--out --until", "3")
+    expect(2, "--out is \"\"", "lm", "train", "--out", "")
+    expect(2, "generate needs", "lm", "generate", "--seed", "9223372036854775807")
+    expect(2, "--seed is", "lm", "generate", "--seed", "9223372036854775808")
     for path in ("absent\x1b\n", "/", "/dev/zero"):
         expect(1, "SB_ERR_IO", "lm", "eval", "--checkpoint", path, "--data", path)
         expect(1, "SB_ERR_IO", "lm", "describe", "--recipe", path)
@@ -94,6 +100,38 @@ def test_models():
     expect(2, "there is no function", "prove", "\x1b")
     expect(2, "--count is", "prove", "exp", "--count", "3")
     expect(2, "are needed", "demo")
+
+
+RECIPE = {"recipe": 1, "model": {"hidden_size": 16, "layers": 1, "heads": 2, "kv_heads": 1, "intermediate_size": 24},
+          "training": {"steps": 3, "shards": 5, "shard_sequences": 1, "sequence_length": 8, "seed": 3, "learning_rate": 0.01},
+          "data": {"held_out": 100}}
+
+
+def test_training(folder):
+    """Runs whose standard streams are closed, and files that may not grow."""
+    text, recipe = os.path.join(folder, "text"), os.path.join(folder, "recipe.json")
+    with open(text, "wb") as file:
+        file.write(bytes(range(256)) * 4)
+    with open(text, "rb") as file:
+        RECIPE["data"]["sha256"] = hashlib.sha256(file.read()).hexdigest()
+    with open(recipe, "w") as file:
+        json.dump(RECIPE, file)
+    runs = []
+    # A socket or a file at a closed stream's descriptor must not receive what is printed.
+    for number, (redirect, status) in enumerate((("", 0), (">&-", 3), (">&- 2>&-", 3), ("<&- >&- 2>&-", 3), ("2>&-", 0))):
+        out = os.path.join(folder, f"run{number}")
+        arguments = ["lm", "train", "--recipe", recipe, "--data", text, "--out", out, "--json", "--worker", "shards=2", "--worker", "threads=1"]
+        result = subprocess.run(["sh", "-c", f'exec "$@" {redirect}', "sh", COMMAND, *arguments], stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, timeout=600)
+        check(result.returncode == status, f"streams {redirect}: exit {result.returncode}: {result.stderr!r}")
+        with open(os.path.join(out, "ledger.jsonl"), "rb") as ledger, open(os.path.join(out, "step-000000003", "model.safetensors"), "rb") as model:
+            runs.append((ledger.read(), model.read()))
+    check(all(r == runs[0] for r in runs), "runs with closed streams differ")
+    small = os.path.join(folder, "small")
+    result = subprocess.run(["sh", "-c", 'ulimit -f 20; exec "$@"', "sh", COMMAND, "lm", "train", "--recipe", recipe, "--data", text, "--out", small],
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=600)
+    check(result.returncode == 1 and b"SB_ERR_IO" in result.stderr and b"file too large" in result.stderr, f"ulimit -f: {result}")
+    check(not [f for _, _, files in os.walk(small) for f in files if f.endswith(".tmp")], "ulimit -f: a temporary file is left")
 
 
 def test_levels():
@@ -230,6 +268,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         test_outputs(folder)
         test_digest(folder)
+    with tempfile.TemporaryDirectory() as folder:
+        test_training(folder)
     test_verify()
     print(f"{passed} passed, {failed} failed")
     return failed != 0

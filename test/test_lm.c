@@ -151,6 +151,8 @@ static void check_recipes(void) {
         {"{\"recipe\": 1, " MODEL ", " TRAINING ", \"data\": {\"path\": \"x\"}}", "data.path"},
         {"{\"recipe\": 1, \"name\": \"\", " MODEL ", " TRAINING "}", "name"},
         {"{\"recipe\": 1, \"name\": \"a\\nb\", " MODEL ", " TRAINING "}", "name"},
+        {"{\"recipe\": 1, \"name\\u0000x\": \"a\", " MODEL ", " TRAINING "}", "name\\x00x"},
+        {"{\"recipe\": 1, " MODEL ", " TRAINING ", \"data\": {\"held_out\\u0000\": 1}}", "data.held_out\\x00"},
         {"[]", "recipe"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -205,6 +207,37 @@ static void check_train_and_resume(void) {
     CHECK(sb_lm_resume(ctx, &run, &err) == SB_ERR_ARGUMENT && strcmp(err.argument, "until") == 0, "until before the checkpoint");
     run = run_in("nothing", 0, &h);
     CHECK(sb_lm_resume(ctx, &run, &err) == SB_ERR_IO, "a folder that is not there");
+    run = run_in("nothing", 9, &h);
+    CHECK(sb_lm_train(ctx, &run, &err) == SB_ERR_ARGUMENT && strcmp(err.argument, "until") == 0, "nine of eight steps");
+    CHECK(access(inside("nothing"), F_OK) != 0, "a folder is left by a run that could not start");
+}
+
+// While one run is under way in a folder, another must not write there.
+static int intrude(void *user, const sb_lm_event *e) {
+    sb_error *first = user;
+    heard h;
+    sb_lm_run run = run_in("taken", 0, &h);
+    sb_context *c = make_context("plain", 1);
+    if (e->kind == SB_LM_STEP && e->step == 2) {
+        (void)sb_lm_resume(c, &run, &first[0]);
+        (void)sb_lm_train(c, &run, &first[1]);
+    }
+    sb_context_free(c);
+    return 0;
+}
+
+static void check_lock(void) {
+    heard h;
+    sb_error err = {0}, intruder[2] = {{0}, {0}};
+    sb_lm_run run = run_in("taken", 0, &h);
+    run.listener = intrude;
+    run.user = intruder;
+    CHECK(sb_lm_train(ctx, &run, &err) == SB_OK, "%s", err.message);
+    for (int i = 0; i < 2; i++)
+        CHECK(intruder[i].status == SB_ERR_STATE && strstr(intruder[i].message, "another process"), "a second run at once: %s", intruder[i].message);
+    CHECK(same_file(inside("straight/ledger.jsonl"), inside("taken/ledger.jsonl")), "ledgers differ");
+    run = run_in("taken", 0, &h);
+    CHECK(sb_lm_resume(ctx, &run, &err) == SB_OK, "the folder is free again: %s", err.message);
 }
 
 static void check_workers(void) {
@@ -230,8 +263,12 @@ static void check_workers(void) {
     run.workers = workers;
     run.worker_count = 1;
     CHECK(sb_lm_train(ctx, &run, &err) == SB_ERR_ARGUMENT, "seven of six shards: %s", err.message);
+    CHECK(access(inside("toomany"), F_OK) != 0, "a folder is left by a run that could not start");
+    run = run_in("nonsense", 2, &h);
+    run.workers = workers;
+    run.worker_count = 1;
     workers[0] = (sb_lm_worker){.isa = "nonsense", .threads = 1};
-    CHECK(sb_lm_resume(ctx, &run, &err) == SB_ERR_WORKER && strstr(err.message, "worker 0"), "a level that is not there: %s", err.message);
+    CHECK(sb_lm_train(ctx, &run, &err) == SB_ERR_WORKER && strstr(err.message, "worker 0"), "a level that is not there: %s", err.message);
     workers[0] = (sb_lm_worker){.isa = "plain", .threads = 1};
     setenv("TEST_LM_DIE_AT_STEP", "5", 1);
     run = run_in("dies", 0, &h);
@@ -713,6 +750,7 @@ int main(int argc, char **argv) {
     prepare();
     check_recipes();
     check_train_and_resume();
+    check_lock();
     check_workers();
     check_ledgers();
     check_data();

@@ -102,6 +102,10 @@ sb_status sbi_folder_list(const sbi_allocator *allocator, const char *path,
                           sb_status (*visit)(void *user, const char *name, sb_error *err), void *user, sb_error *err);
 sb_status sbi_file_remove(const char *path, sb_error *err);   // fine if absent
 sb_status sbi_folder_remove(const char *path, sb_error *err); // an empty folder; fine if absent
+// Takes a folder for this process alone, until *lock is closed (or the process ends, however it does). SB_ERR_STATE if
+// another holds it. A file system that knows no locks grants it.
+sb_status sbi_folder_lock(const char *path, int *lock, sb_error *err);
+void sbi_folder_unlock(int lock); // negative: none
 bool sbi_file_present(const char *path);                      // a regular file is there
 
 // ---- process.c

@@ -4,7 +4,9 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -77,6 +79,25 @@ sb_status sbi_folder_remove(const char *path, sb_error *err) {
     if (rmdir(path) == 0 || errno == ENOENT)
         return SB_OK;
     return refuse(err, "remove the folder", path, errno);
+}
+
+sb_status sbi_folder_lock(const char *path, int *lock, sb_error *err) {
+    *lock = -1;
+    int descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC); // the folder itself: no file is left behind
+    if (descriptor < 0)
+        return refuse(err, "open the folder", path, errno);
+    if (flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        char shown[160];
+        close(descriptor);
+        return sbi_fail(err, SB_ERR_STATE, "folder", "another process works in %s", sbi_escape(path, strlen(path), shown, sizeof shown));
+    }
+    *lock = descriptor;
+    return SB_OK;
+}
+
+void sbi_folder_unlock(int lock) {
+    if (lock >= 0)
+        close(lock);
 }
 
 bool sbi_file_present(const char *path) {

@@ -42,17 +42,27 @@ static sb_status died(sbi_crew *crew, int number, sb_status status, sb_error *er
                     (long long)w->first, (long long)(w->first + w->count - 1), how[0] ? how : why);
 }
 
-static sb_status share_out(sbi_crew *crew, const sb_lm_run *run, int64_t shards, sb_error *err) {
-    int64_t asked = 0, open = 0, first = 0;
-    for (int i = 0; i < crew->count; i++) {
+sb_status sbi_crew_check(const sb_lm_run *run, int64_t shards, sb_error *err) {
+    int64_t asked = 0, open = 0;
+    if (!run->worker_command)
+        return sbi_fail(err, SB_ERR_ARGUMENT, "worker_command", "workers need the program that they run");
+    for (int i = 0; i < run->worker_count; i++) {
         if (run->workers[i].shards < 0 || run->workers[i].shards > shards - asked)
             return sbi_fail(err, SB_ERR_ARGUMENT, "worker", "the workers ask for more than %lld shards", (long long)shards);
         asked += run->workers[i].shards;
         open += run->workers[i].shards == 0;
     }
-    int64_t rest = shards - asked, taken = 0, number = 0;
-    if (rest < open || (open == 0 && rest > 0))
+    if (shards - asked < open || (open == 0 && asked < shards))
         return sbi_fail(err, SB_ERR_ARGUMENT, "worker", "%lld shards do not divide among the workers as asked", (long long)shards);
+    return SB_OK;
+}
+
+static void share_out(sbi_crew *crew, const sb_lm_run *run, int64_t shards) {
+    int64_t rest = shards, open = 0, first = 0, taken = 0, number = 0;
+    for (int i = 0; i < crew->count; i++) {
+        rest -= run->workers[i].shards;
+        open += run->workers[i].shards == 0;
+    }
     for (int i = 0; i < crew->count; i++) {
         worker *w = &crew->workers[i];
         w->first = first;
@@ -64,7 +74,6 @@ static sb_status share_out(sbi_crew *crew, const sb_lm_run *run, int64_t shards,
         }
         first += w->count;
     }
-    return SB_OK;
 }
 
 static sb_status send_start(sbi_crew *crew, int number, const sbi_trainer *t, const char *data, uint8_t *payload, int64_t bytes,
@@ -95,8 +104,9 @@ sb_status sbi_crew_start(sbi_trainer *t, const sb_lm_run *run, const char *data,
     int64_t bytes = (int64_t)sizeof(start) + recipe + path + state;
     uint8_t *payload = NULL;
     *out = NULL;
-    if (!run->worker_command)
-        return sbi_fail(err, SB_ERR_ARGUMENT, "worker_command", "workers need the program that they run");
+    sb_status status = sbi_crew_check(run, t->recipe->shards, err);
+    if (status != SB_OK)
+        return status;
     sbi_crew *crew = sbi_allocate(allocator, 1, sizeof *crew, err);
     if (!crew)
         return SB_ERR_MEMORY;
@@ -113,11 +123,10 @@ sb_status sbi_crew_start(sbi_trainer *t, const sb_lm_run *run, const char *data,
     crew->count = run->worker_count;
     for (int i = 0; i < crew->count; i++)
         crew->workers[i].process.socket = -1;
-    sb_status status = share_out(crew, run, t->recipe->shards, err);
+    share_out(crew, run, t->recipe->shards);
     memcpy(payload + sizeof(start), t->recipe->text, (size_t)recipe);
     memcpy(payload + sizeof(start) + recipe, data, (size_t)path);
-    if (status == SB_OK)
-        status = sbi_trainer_export(t, payload + sizeof(start) + recipe + path, err);
+    status = sbi_trainer_export(t, payload + sizeof(start) + recipe + path, err);
     for (int i = 0; i < crew->count && status == SB_OK; i++) {
         worker *w = &crew->workers[i];
         char threads[16];

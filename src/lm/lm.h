@@ -211,6 +211,7 @@ void sbi_checkpoint_close(sbi_checkpoint *checkpoint);
 
 // ---- crew.c: processes that share a step
 typedef struct sbi_crew sbi_crew;
+sb_status sbi_crew_check(const sb_lm_run *run, int64_t shards, sb_error *err); // do the shards divide as asked?
 sb_status sbi_crew_start(sbi_trainer *trainer, const sb_lm_run *run, const char *data, sbi_crew **out, sb_error *err); // *out also on failure
 // The step's losses and tree nodes from all workers into the trainer's tree.
 sb_status sbi_crew_gather(sbi_crew *crew, sbi_trainer *trainer, sb_error *err);

@@ -55,6 +55,11 @@ static const char *const sections[] = {"model", "training", "checkpoints", "eval
 static int64_t *integer_at(sbi_recipe *recipe, const field *f) { return (int64_t *)(void *)((char *)recipe + f->offset); }
 static double *real_at(sbi_recipe *recipe, const field *f) { return (double *)(void *)((char *)recipe + f->offset); }
 
+// A key may hold a NUL: "name\0x" is not "name".
+static bool is(const sbi_json *member, const char *key) {
+    return strlen(key) == (size_t)member->key_length && memcmp(key, member->key, (size_t)member->key_length) == 0;
+}
+
 static sb_status refuse(sb_error *err, const char *section, const sbi_json *member, const char *wanted) {
     char key[40], path[56], found[60];
     sbi_escape(member->key, (size_t)member->key_length, key, sizeof key);
@@ -102,11 +107,10 @@ static sb_status read_section(const char *section, const sbi_json *object, sbi_r
     for (const sbi_json *member = object ? object->first : NULL; member; member = member->next) {
         const field *found = NULL;
         for (size_t i = 0; i < FIELD_COUNT && !found; i++)
-            if (strcmp(fields[i].section, section) == 0 && strlen(fields[i].key) == (size_t)member->key_length &&
-                memcmp(fields[i].key, member->key, (size_t)member->key_length) == 0)
+            if (strcmp(fields[i].section, section) == 0 && is(member, fields[i].key))
                 found = &fields[i];
         bool elsewhere = strcmp(section, "training") == 0 &&
-                         (strcmp(member->key, "groups") == 0 || strcmp(member->key, "learning_rates") == 0);
+                         (is(member, "groups") || is(member, "learning_rates"));
         if (!found && !elsewhere)
             return unknown(err, section, member);
         sb_status status = found ? read_field(found, member, recipe, err) : SB_OK;
@@ -125,14 +129,14 @@ static sb_status read_section(const char *section, const sbi_json *object, sbi_r
 
 static sb_status read_data(const sbi_json *object, sbi_recipe *recipe, sb_error *err) {
     for (const sbi_json *member = object ? object->first : NULL; member; member = member->next) {
-        if (strcmp(member->key, "sha256") == 0) {
+        if (is(member, "sha256")) {
             bool good = member->kind == SBI_JSON_STRING && member->length == 64;
             for (int i = 0; i < 64 && good; i++)
                 good = (member->text[i] >= '0' && member->text[i] <= '9') || (member->text[i] >= 'a' && member->text[i] <= 'f');
             if (!good)
                 return refuse(err, "data", member, "64 hexadecimal digits in lower case");
             memcpy(recipe->data_sha256, member->text, 65);
-        } else if (strcmp(member->key, "held_out") == 0) {
+        } else if (is(member, "held_out")) {
             int64_t value;
             if (member->kind != SBI_JSON_NUMBER || !sbi_json_integer(member, &value) || value < 0)
                 return refuse(err, "data", member, "a number of bytes");
@@ -149,17 +153,17 @@ static sb_status read_group(const sbi_json *object, sbi_group *group, double dec
     *group = (sbi_group){.weight_decay = (float)decay, .rate_ratio = 1.0f};
     for (const sbi_json *member = object->first; member; member = member->next) {
         double value;
-        if (strcmp(member->key, "pattern") == 0) {
+        if (is(member, "pattern")) {
             if (member->kind != SBI_JSON_STRING || member->length < 1 || member->length >= SBI_PARAMETER_NAME ||
                 strlen(member->text) != (size_t)member->length)
                 return refuse(err, "training.groups", member, "a name with '*' for any characters");
             memcpy(group->pattern, member->text, (size_t)member->length);
             named = true;
-        } else if (strcmp(member->key, "weight_decay") == 0) {
+        } else if (is(member, "weight_decay")) {
             if (member->kind != SBI_JSON_NUMBER || !sbi_json_real(member, &value) || !(value >= 0 && value <= 100))
                 return refuse(err, "training.groups", member, "a number from 0 to 100");
             group->weight_decay = (float)value;
-        } else if (strcmp(member->key, "rate_ratio") == 0) {
+        } else if (is(member, "rate_ratio")) {
             if (member->kind != SBI_JSON_NUMBER || !sbi_json_real(member, &value) || !(value >= 0 && value <= 1000))
                 return refuse(err, "training.groups", member, "a number from 0 to 1000");
             group->rate_ratio = (float)value;
@@ -330,18 +334,18 @@ sb_status sbi_recipe_read(sb_context *ctx, sbi_arena *arena, const char *bytes, 
         return sbi_fail(err, SB_ERR_FORMAT, "recipe", "a recipe is a JSON object");
     for (const sbi_json *member = root->first; member; member = member->next) {
         size_t s = 0;
-        while (s < SECTION_COUNT && strcmp(member->key, sections[s]) != 0)
+        while (s < SECTION_COUNT && !is(member, sections[s]))
             s++;
         int64_t version;
         if (s < SECTION_COUNT) {
             if (member->kind != SBI_JSON_OBJECT)
                 return refuse(err, "", member, "an object");
             found[s] = member;
-        } else if (strcmp(member->key, "recipe") == 0) {
+        } else if (is(member, "recipe")) {
             if (member->kind != SBI_JSON_NUMBER || !sbi_json_integer(member, &version) || version != 1)
                 return refuse(err, "", member, "1, the version of recipes that this release reads");
             versioned = true;
-        } else if (strcmp(member->key, "name") == 0) {
+        } else if (is(member, "name")) {
             bool good = member->kind == SBI_JSON_STRING && member->length > 0 && member->length < (int64_t)sizeof out->name;
             for (int64_t i = 0; i < member->length && good; i++)
                 good = member->text[i] > 31 && member->text[i] < 127;

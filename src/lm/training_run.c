@@ -23,6 +23,7 @@ typedef struct work {
     int64_t saved;  // step of the last checkpoint, -1: none
     bool whole;     // trainer, state and ledger are of the same step: they can be saved
     bool stop;      // the listener asked for it
+    int lock;       // on the run's folder, -1: none
 } work;
 
 static void tell(work *w, sb_lm_event event) {
@@ -207,8 +208,6 @@ static sb_status steps(work *w, int64_t until, sb_error *err) {
 
 static sb_status go(work *w, const char *data, sb_error *err) {
     int64_t until = w->run->until ? w->run->until : w->recipe.steps;
-    if (until < 0 || until > w->recipe.steps)
-        return sbi_fail(err, SB_ERR_ARGUMENT, "until", "the recipe has %lld steps, not %lld", (long long)w->recipe.steps, (long long)until);
     tell(w, (sb_lm_event){.kind = SB_LM_STARTED, .step = w->trainer.step,
                           .text = w->run->worker_count ? "workers" : w->ctx->kernels ? w->ctx->kernels->level : w->ctx->device->name});
     sb_status status = SB_OK;
@@ -235,6 +234,15 @@ static void finish(work *w) {
     if (w->corpus.bytes)
         sbi_corpus_free(&w->corpus);
     sbi_arena_free(w->arena);
+    sbi_folder_unlock(w->lock);
+}
+
+// What a run asks for must fit its recipe, and that is seen before anything is written.
+static sb_status check_request(const work *w, sb_error *err) {
+    const sb_lm_run *run = w->run;
+    if (run->until < 0 || run->until > w->recipe.steps)
+        return sbi_fail(err, SB_ERR_ARGUMENT, "until", "the recipe has %lld steps, not %lld", (long long)w->recipe.steps, (long long)run->until);
+    return run->worker_count ? sbi_crew_check(run, w->recipe.shards, err) : SB_OK;
 }
 
 static sb_status make_trainer(work *w, const char *data, sb_error *err) {
@@ -244,7 +252,7 @@ static sb_status make_trainer(work *w, const char *data, sb_error *err) {
 }
 
 sb_status sbi_lm_train(sb_context *ctx, const sb_lm_run *run, sb_error *err) {
-    work w = {.ctx = ctx, .run = run, .saved = -1};
+    work w = {.ctx = ctx, .run = run, .saved = -1, .lock = -1};
     char path[SBI_PATH];
     sbi_text text;
     w.arena = sbi_arena_new(&ctx->allocator, err);
@@ -252,7 +260,11 @@ sb_status sbi_lm_train(sb_context *ctx, const sb_lm_run *run, sb_error *err) {
     if (status == SB_OK)
         status = make_trainer(&w, run->data, err);
     if (status == SB_OK)
+        status = check_request(&w, err);
+    if (status == SB_OK)
         status = sbi_folder_make(run->folder, err);
+    if (status == SB_OK)
+        status = sbi_folder_lock(run->folder, &w.lock, err);
     if (status == SB_OK)
         status = path_in(&w, "ledger.jsonl", w.ledger_path, err);
     if (status == SB_OK && sbi_checkpoint_newest(&ctx->allocator, run->folder, path, NULL) == SB_OK) {
@@ -306,12 +318,14 @@ static sb_status recall_data(work *w, const char **data, sb_error *err) {
 }
 
 sb_status sbi_lm_resume(sb_context *ctx, const sb_lm_run *run, sb_error *err) {
-    work w = {.ctx = ctx, .run = run, .saved = -1};
+    work w = {.ctx = ctx, .run = run, .saved = -1, .lock = -1};
     sbi_checkpoint checkpoint = {0};
     char path[SBI_PATH];
     const char *data = run->data;
     w.arena = sbi_arena_new(&ctx->allocator, err);
-    sb_status status = w.arena ? sbi_checkpoint_newest(&ctx->allocator, run->folder, path, err) : SB_ERR_MEMORY;
+    sb_status status = w.arena ? sbi_folder_lock(run->folder, &w.lock, err) : SB_ERR_MEMORY;
+    if (status == SB_OK)
+        status = sbi_checkpoint_newest(&ctx->allocator, run->folder, path, err);
     if (status == SB_OK)
         status = sbi_checkpoint_open(ctx, path, &checkpoint, err);
     if (status == SB_OK) // again, so that the recipe outlives the file
@@ -319,6 +333,8 @@ sb_status sbi_lm_resume(sb_context *ctx, const sb_lm_run *run, sb_error *err) {
     if (status == SB_OK && run->until && run->until < checkpoint.step)
         status = sbi_fail(err, SB_ERR_ARGUMENT, "until", "the newest checkpoint is of step %lld, beyond %lld", (long long)checkpoint.step,
                           (long long)run->until);
+    if (status == SB_OK)
+        status = check_request(&w, err);
     if (status == SB_OK && !data)
         status = recall_data(&w, &data, err);
     if (status == SB_OK)
