@@ -210,6 +210,15 @@ static void stuck_sum(sb_context *ctx, int64_t rows) {
     want[0] = (float)(2 * rows);
     DONE(sb_reduce(ctx, SB_SUM, SB_ALL, x, one, &err));
     EXPECT(one, want, "stuck sum of all");
+    ones[0] = 3.0f; // terms that are not all equal: their mean is divided, not known
+    want[0] = (float)(rows + 2);
+    want[1] = (float)rows;
+    DONE(sb_reduce(ctx, SB_SUM, 0, x, out, &err));
+    EXPECT(out, want, "stuck sum, one term of 3");
+    want[0] = (float)((double)(rows + 2) / (double)rows);
+    want[1] = 1.0f;
+    DONE(sb_reduce(ctx, SB_MEAN, 0, x, out, &err));
+    EXPECT(out, want, "stuck mean, one term of 3");
     sb_array_free(x);
     sb_array_free(out);
     sb_array_free(one);

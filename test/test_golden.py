@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""No golden line changes or goes: the tables of references/ hold every line they held at SAMEBITS_BASE (HEAD^ if it is not
+set), unless CHANGELOG.md has got a new `bits` line since. New lines are welcome. Skipped, and said so, where git does not
+know the base. (That the tables are what the reference computes is `golden --check`.)"""
+import os
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+TABLES = ["references/contract-1.tsv", "references/functions-1.tsv"]
+passed = failed = 0
+
+
+def check(good, what):
+    global passed, failed
+    passed, failed = passed + bool(good), failed + (not good)
+    if not good:
+        print("FAILED:", what)
+
+
+def rows(text):
+    return {line for line in text.splitlines() if line and not line.startswith("#")}
+
+
+def lost(before, after):
+    return sorted(rows(before) - rows(after))
+
+
+def events(text):
+    return {line for line in text.splitlines() if line.startswith("- bits:")}
+
+
+def at(base, path):
+    run = subprocess.run(["git", "-C", ROOT, "show", f"{base}:{path}"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    return run.stdout.decode() if run.returncode == 0 else None
+
+
+def now(path):
+    with open(os.path.join(ROOT, path), encoding="utf-8") as file:
+        return file.read()
+
+
+def main():
+    # It sees what it is there to see.
+    check(lost("a\t1\nb\t2\n", "a\t1\nb\t3\n") == ["b\t2"] and lost("a\t1\nb\t2\n", "b\t2\n") == ["a\t1"], "a planted change")
+    check(lost("# old\na\t1\n", "# new\na\t1\nb\t2\n") == [], "a new line")
+    base = os.environ.get("SAMEBITS_BASE", "HEAD^")
+    log = at(base, "CHANGELOG.md")
+    if log is None:
+        print(f"skipped: git does not know {base} here")
+    else:
+        event = events(now("CHANGELOG.md")) - events(log)
+        for path in TABLES:
+            gone = lost(at(base, path) or "", now(path))
+            check(not gone or event, f"{path} has lost {len(gone)} lines since {base}, and CHANGELOG.md names no event; the first: {gone[:1]}")
+    print(f"{passed} passed, {failed} failed")
+    return failed != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
