@@ -322,7 +322,7 @@ static void check_decode(void) {
     run_free(&r);
 }
 
-// A row without a present key is zeros (cases.md), and gives nothing backward.
+// Met elsewhere as NaN: a row without a present key is zeros, and gives nothing backward.
 static void check_masked_row(void) {
     const shape p = {1, 4, 1, 4, 6, 1, 0, 0, 0, 0};
     run r = run_new(&p);

@@ -130,7 +130,7 @@ static void check_products(void) {
     }
 }
 
-// cases.md: a row alone gives the bits of the row in its batch.
+// Met elsewhere: other bits for a row alone than in its batch.
 static void check_rows(void) {
     static float x[2][2] = {{.0451f, -.8093f}, {-.3275f, -.5304f}};
     static float w[4][2] = {{.29f, .05f}, {-.11f, -.29f}, {.05f, .29f}, {-.03f, -.05f}};

@@ -304,7 +304,7 @@ static void test_log64(void) {
     CHECK(worst < 0.6, "log in binary64 is off by %g ulp", worst);
     CHECK(ref_bits64(ref_log64(1.0)) == 0 && ref_log64(0.0) == -HUGE_VAL && ref_log64(HUGE_VAL) == HUGE_VAL, "limits of log");
     CHECK(ref_bits64(ref_log64(-1.0)) == 0x7ff8000000000000u, "log of a negative number");
-    // cases.md, "functions by CPU": correctly rounded values, which this sequence happens to meet.
+    // Met elsewhere, other bits by CPU: correctly rounded values, which this sequence happens to meet.
     CHECK(ref_bits64(ref_log64(1332.312)) == 0x401cc757d98cbc78u, "log(1332.312)");
     CHECK(ref_bits64(ref_log64(1e4)) == 0x40226bb1bbb55516u, "log(1e4)");
 }
@@ -318,7 +318,7 @@ static float sum_of(int64_t n, const float *x) {
 }
 
 static void test_sums(void) {
-    // cases.md, "stuck sum": 20,000,000 ones in a column.
+    // Met elsewhere, stuck at 2^24: 20,000,000 ones in a column.
     int64_t n = 20000000;
     float *ones = malloc((size_t)n * sizeof *ones);
     CHECK(ones != NULL, "memory");
@@ -329,7 +329,7 @@ static void test_sums(void) {
     ref_reduce_f32(SB_MEAN, 1, n, 1, ones, &mean);
     CHECK(mean == 1.0f, "mean of ones");
     free(ones);
-    // cases.md, "constant column": the mean is the value itself.
+    // Met elsewhere, a constant column with a spread: the mean is the value itself.
     for (int count = 1; count <= 1000; count += 37) {
         float x[1000];
         for (int i = 0; i < count; i++) x[i] = 14.62f;
@@ -378,7 +378,7 @@ static void test_sums(void) {
     CHECK(ref_bits32(most) == 0x7fc00000u, "max with NaN");
 }
 
-// ---------------------------------------------------------------- T1: sorting, cases.md "top-k and argsort"
+// ---------------------------------------------------------------- T1: sorting, ties that others break
 
 static void test_sort(void) {
     static const struct { int n; float x[9]; int64_t ascending[9]; } rows[] = {
@@ -441,7 +441,7 @@ static void test_gemm(void) {
                     CHECK(near((double)c[i * N + j], want, 1e-4), "gemm form %d, k %d", form, (int)k);
                 }
         }
-    // A row alone and in its batch (cases.md), by the contract's chain.
+    // A row alone and in its batch, by the contract's chain.
     const float x[4] = {.0451f, -.8093f, -.3275f, -.5304f}, w[8] = {.29f, .05f, -.11f, -.29f, .05f, .29f, -.03f, -.05f};
     const uint32_t want[8] = {0xbce0589b, 0x3e6b3fea, 0xbe6e0546, 0x3d2033e8, 0xbdf8d25e, 0x3e4265ad, 0xbe2e468c, 0x3d14de7e};
     float y[8], alone[8];
@@ -660,7 +660,7 @@ static void test_element(void) {
     float out[6];
     ref_binary_f32(SB_ADD, 2, (const int64_t[]){2, 3}, (const int64_t[]){1, 0}, (const int64_t[]){0, 1}, a, b, out);
     CHECK(out[0] == 11 && out[2] == 31 && out[3] == 12 && out[5] == 32, "broadcast");
-    // cases.md, "flush-to-zero": FLT_MIN / 2 is 00400000.
+    // Met elsewhere, where a library sets flush-to-zero: FLT_MIN / 2 is 00400000.
     ref_scale_f32(1, (const float[]){0x1p-126f}, 0.5f, out);
     CHECK(ref_bits32(out[0]) == 0x00400000u, "subnormals are kept");
 }

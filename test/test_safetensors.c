@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// safetensors: round trips, the bytes themselves, and hostile files of every kind in shared/cases.
+// safetensors: round trips, the bytes themselves, and hostile files of every kind that others met.
 #include "safetensors.h"
 #include "test.h"
 

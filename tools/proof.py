@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """make proof: every function at all 2^32 inputs, at every level this machine runs.
 
-Each run must end with 0 misrounded, and all levels with one SHA-256 per function. The table that `make test` holds
-against the text is docs/proofs.tsv (see CONTRIBUTING).
+Each run must end with 0 misrounded, and all levels with one SHA-256 per function. What one run proved is recorded by
+tools/proofs.py (see CONTRIBUTING).
 """
 import argparse
 import os
