@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole runs: recipes read strictly; the ledger; resuming byte for byte; processes that share a step; interruption;
-// checkpoints that are damaged or hostile; generation. This program is its own worker.
+// Whole runs: recipes read strictly; the ledger; resuming byte for byte; processes that share a
+// step; interruption; checkpoints that are damaged or hostile; generation. This program is its own
+// worker.
 #include "lm.h"
 #include "test.h"
 
@@ -32,7 +33,8 @@ static const char *inside(const char *name) {
 
 static void put(const char *path, const void *bytes, size_t size) {
     FILE *file = fopen(path, "wb");
-    CHECK(file && fwrite(bytes, 1, size, file) == size && fclose(file) == 0, "cannot write %s", path);
+    CHECK(file && fwrite(bytes, 1, size, file) == size && fclose(file) == 0, "cannot write %s",
+          path);
 }
 
 static uint8_t *get(const char *path, int64_t *size) {
@@ -54,21 +56,24 @@ static bool same_file(const char *a, const char *b) {
 static const char *recipe_text(const char *extra_training, const char *sha256) {
     static char recipe[2000];
     snprintf(recipe, sizeof recipe,
-             "{\"recipe\": 1, \"name\": \"test\", \"model\": {\"hidden_size\": 16, \"layers\": 2, \"heads\": 2, \"kv_heads\": 1, \"intermediate_size\": 24},\n"
-             "\"training\": {\"steps\": 8, \"shards\": 6, \"shard_sequences\": 2, \"sequence_length\": 12, \"seed\": 5, \"learning_rate\": 0.01, \"warm_up\": 2%s},\n"
-             "\"checkpoints\": {\"every\": 3, \"keep\": 2}, \"evaluation\": {\"windows\": 10}, \"data\": {\"sha256\": \"%s\", \"held_out\": 400}}",
+             "{\"recipe\": 1, \"name\": \"test\", \"model\": {\"hidden_size\": 16, \"layers\": 2, "
+             "\"heads\": 2, \"kv_heads\": 1, \"intermediate_size\": 24},\n"
+             "\"training\": {\"steps\": 8, \"shards\": 6, \"shard_sequences\": 2, "
+             "\"sequence_length\": 12, \"seed\": 5, \"learning_rate\": 0.01, \"warm_up\": 2%s},\n"
+             "\"checkpoints\": {\"every\": 3, \"keep\": 2}, \"evaluation\": {\"windows\": 10}, "
+             "\"data\": {\"sha256\": \"%s\", \"held_out\": 400}}",
              extra_training, sha256);
     return recipe;
 }
 
 static void prepare(void) {
-    static const char *const words[] = {"the ", "and ", "of ", "light", "water, ", "in ", "day", "night. ", "said ", "was "};
+    static const char *const words[] = {"the ", "and ", "of ",     "light", "water, ",
+                                        "in ",  "day",  "night. ", "said ", "was "};
     size_t at = 0;
     uint32_t x = 12345;
     while (at < TEXT) {
         x = x * 1664525u + 1013904223u;
-        for (const char *c = words[(x >> 20) % 10]; *c && at < TEXT; c++)
-            text[at++] = (uint8_t)*c;
+        for (const char *c = words[(x >> 20) % 10]; *c && at < TEXT; c++) text[at++] = (uint8_t)*c;
     }
     sbi_sha256_hex(text, TEXT, text_sha256);
     put(inside("text"), text, TEXT);
@@ -91,17 +96,21 @@ static int listen_to(void *user, const sb_lm_event *e) {
     }
     h->saved += e->kind == SB_LM_SAVED;
     h->sabotaged += e->kind == SB_LM_SABOTAGED;
-    if (e->kind == SB_LM_EVALUATED)
-        h->bits = e->bits_per_byte;
-    if (e->kind == SB_LM_WORKER)
-        snprintf(h->levels[e->worker], sizeof h->levels[0], "%s", e->text);
+    if (e->kind == SB_LM_EVALUATED) h->bits = e->bits_per_byte;
+    if (e->kind == SB_LM_WORKER) snprintf(h->levels[e->worker], sizeof h->levels[0], "%s", e->text);
     return e->kind == SB_LM_STEP && e->step == h->stop_after;
 }
 
 static sb_lm_run run_in(const char *name, int64_t until, heard *h) {
     memset(h, 0, sizeof *h);
-    return (sb_lm_run){.size = sizeof(sb_lm_run), .recipe = inside("recipe.json"), .data = inside("text"), .folder = inside(name), .until = until,
-                       .worker_command = self, .listener = listen_to, .user = h};
+    return (sb_lm_run){.size = sizeof(sb_lm_run),
+                       .recipe = inside("recipe.json"),
+                       .data = inside("text"),
+                       .folder = inside(name),
+                       .until = until,
+                       .worker_command = self,
+                       .listener = listen_to,
+                       .user = h};
 }
 
 static sb_context *make_context(const char *isa, int threads) {
@@ -121,9 +130,15 @@ static sb_status read_recipe(const char *bytes, sb_error *err) {
 }
 
 static void check_recipes(void) {
-#define MODEL "\"model\": {\"hidden_size\": 8, \"layers\": 1, \"heads\": 2, \"kv_heads\": 1, \"intermediate_size\": 8}"
-#define TRAINING "\"training\": {\"steps\": 2, \"shards\": 2, \"shard_sequences\": 1, \"sequence_length\": 4, \"seed\": 1, \"learning_rate\": 0.1}"
-    static const struct { const char *recipe, *argument; } bad[] = {
+#define MODEL                                                                                      \
+    "\"model\": {\"hidden_size\": 8, \"layers\": 1, \"heads\": 2, \"kv_heads\": 1, "               \
+    "\"intermediate_size\": 8}"
+#define TRAINING                                                                                   \
+    "\"training\": {\"steps\": 2, \"shards\": 2, \"shard_sequences\": 1, \"sequence_length\": 4, " \
+    "\"seed\": 1, \"learning_rate\": 0.1}"
+    static const struct {
+        const char *recipe, *argument;
+    } bad[] = {
         {"{\"recipe\": 1, " MODEL "}", "training.steps"},
         {"{" MODEL ", " TRAINING "}", "recipe"},
         {"{\"recipe\": 2, " MODEL ", " TRAINING "}", "recipe"},
@@ -133,45 +148,92 @@ static void check_recipes(void) {
         {"{\"recipe\": 1, \"model\": {\"hidden_size\": 8.0}, " TRAINING "}", "model.hidden_size"},
         {"{\"recipe\": 1, \"model\": {\"hidden_size\": \"8\"}, " TRAINING "}", "model.hidden_size"},
         {"{\"recipe\": 1, \"model\": {\"hidden_size\": 70000}, " TRAINING "}", "model.hidden_size"},
-        {"{\"recipe\": 1, \"model\": {\"hidden_size\": 99999999999999999999}, " TRAINING "}", "model.hidden_size"},
-        {"{\"recipe\": 1, \"model\": {\"hidden_size\": 8, \"layers\": 1, \"heads\": 3, \"kv_heads\": 1, \"intermediate_size\": 8}, " TRAINING "}", "model.heads"},
-        {"{\"recipe\": 1, \"model\": {\"hidden_size\": 6, \"layers\": 1, \"heads\": 2, \"kv_heads\": 1, \"intermediate_size\": 8}, " TRAINING "}", "model.heads"},
-        {"{\"recipe\": 1, \"model\": {\"hidden_size\": 24, \"layers\": 1, \"heads\": 6, \"kv_heads\": 4, \"intermediate_size\": 8}, " TRAINING "}", "model.kv_heads"},
-        {"{\"recipe\": 1, \"model\": {\"hidden_size\": 8, \"layers\": 1, \"heads\": 2, \"kv_heads\": 1, \"intermediate_size\": 8, \"tie\": 1}, " TRAINING "}", "model.tie"},
-        {"{\"recipe\": 1, " MODEL ", \"training\": {\"steps\": 2, \"shard_sequences\": 1, \"sequence_length\": 4, \"seed\": 1, \"learning_rate\": -0.1}}", "training.learning_rate"},
-        {"{\"recipe\": 1, " MODEL ", \"training\": {\"steps\": 2, \"shard_sequences\": 1, \"sequence_length\": 4, \"seed\": -1, \"learning_rate\": 0.1}}", "training.seed"},
-        {"{\"recipe\": 1, " MODEL ", \"training\": {\"steps\": 2, \"shard_sequences\": 1, \"sequence_length\": 4, \"seed\": 1, \"learning_rate\": 0.1, \"warm_up\": 3}}", "training.warm_up"},
-        {"{\"recipe\": 1, " MODEL ", \"training\": {\"steps\": 2, \"shard_sequences\": 1, \"sequence_length\": 4, \"seed\": 1, \"learning_rate\": 0.1, \"beta1\": 1}}", "training.beta1"},
-        {"{\"recipe\": 1, " MODEL ", \"training\": {\"steps\": 2, \"shard_sequences\": 1, \"sequence_length\": 4, \"seed\": 1, \"learning_rate\": 0.1, \"groups\": [{}]}}", "training.groups"},
-        {"{\"recipe\": 1, " MODEL ", \"training\": {\"steps\": 2, \"shard_sequences\": 1, \"sequence_length\": 4, \"seed\": 1, \"learning_rate\": 0.1, \"groups\": [{\"pattern\": \"*\", \"decay\": 1}]}}", "training.groups.decay"},
-        {"{\"recipe\": 1, " MODEL ", \"training\": {\"steps\": 2, \"shard_sequences\": 1, \"sequence_length\": 4, \"seed\": 1, \"learning_rate\": 0.1, \"learning_rates\": \"3a83126f\"}}", "training.learning_rates"},
-        {"{\"recipe\": 1, " MODEL ", \"training\": {\"steps\": 2, \"shard_sequences\": 1, \"sequence_length\": 4, \"seed\": 1, \"learning_rate\": 0.1, \"learning_rates\": \"3a83126f 7f800000\"}}", "training.learning_rates"},
-        {"{\"recipe\": 1, " MODEL ", " TRAINING ", \"data\": {\"sha256\": \"abc\"}}", "data.sha256"},
+        {"{\"recipe\": 1, \"model\": {\"hidden_size\": 99999999999999999999}, " TRAINING "}",
+         "model.hidden_size"},
+        {"{\"recipe\": 1, \"model\": {\"hidden_size\": 8, \"layers\": 1, \"heads\": 3, "
+         "\"kv_heads\": 1, \"intermediate_size\": 8}, " TRAINING "}",
+         "model.heads"},
+        {"{\"recipe\": 1, \"model\": {\"hidden_size\": 6, \"layers\": 1, \"heads\": 2, "
+         "\"kv_heads\": 1, \"intermediate_size\": 8}, " TRAINING "}",
+         "model.heads"},
+        {"{\"recipe\": 1, \"model\": {\"hidden_size\": 24, \"layers\": 1, \"heads\": 6, "
+         "\"kv_heads\": 4, \"intermediate_size\": 8}, " TRAINING "}",
+         "model.kv_heads"},
+        {"{\"recipe\": 1, \"model\": {\"hidden_size\": 8, \"layers\": 1, \"heads\": 2, "
+         "\"kv_heads\": 1, \"intermediate_size\": 8, \"tie\": 1}, " TRAINING "}",
+         "model.tie"},
+        {"{\"recipe\": 1, " MODEL ", \"training\": {\"steps\": 2, \"shard_sequences\": 1, "
+                                  "\"sequence_length\": 4, \"seed\": 1, \"learning_rate\": -0.1}}",
+         "training.learning_rate"},
+        {"{\"recipe\": 1, " MODEL ", \"training\": {\"steps\": 2, \"shard_sequences\": 1, "
+                                  "\"sequence_length\": 4, \"seed\": -1, \"learning_rate\": 0.1}}",
+         "training.seed"},
+        {"{\"recipe\": 1, " MODEL
+         ", \"training\": {\"steps\": 2, \"shard_sequences\": 1, \"sequence_length\": 4, \"seed\": "
+         "1, \"learning_rate\": 0.1, \"warm_up\": 3}}",
+         "training.warm_up"},
+        {"{\"recipe\": 1, " MODEL
+         ", \"training\": {\"steps\": 2, \"shard_sequences\": 1, \"sequence_length\": 4, \"seed\": "
+         "1, \"learning_rate\": 0.1, \"beta1\": 1}}",
+         "training.beta1"},
+        {"{\"recipe\": 1, " MODEL
+         ", \"training\": {\"steps\": 2, \"shard_sequences\": 1, \"sequence_length\": 4, \"seed\": "
+         "1, \"learning_rate\": 0.1, \"groups\": [{}]}}",
+         "training.groups"},
+        {"{\"recipe\": 1, " MODEL
+         ", \"training\": {\"steps\": 2, \"shard_sequences\": 1, \"sequence_length\": 4, \"seed\": "
+         "1, \"learning_rate\": 0.1, \"groups\": [{\"pattern\": \"*\", \"decay\": 1}]}}",
+         "training.groups.decay"},
+        {"{\"recipe\": 1, " MODEL
+         ", \"training\": {\"steps\": 2, \"shard_sequences\": 1, \"sequence_length\": 4, \"seed\": "
+         "1, \"learning_rate\": 0.1, \"learning_rates\": \"3a83126f\"}}",
+         "training.learning_rates"},
+        {"{\"recipe\": 1, " MODEL
+         ", \"training\": {\"steps\": 2, \"shard_sequences\": 1, \"sequence_length\": 4, \"seed\": "
+         "1, \"learning_rate\": 0.1, \"learning_rates\": \"3a83126f 7f800000\"}}",
+         "training.learning_rates"},
+        {"{\"recipe\": 1, " MODEL ", " TRAINING ", \"data\": {\"sha256\": \"abc\"}}",
+         "data.sha256"},
         {"{\"recipe\": 1, " MODEL ", " TRAINING ", \"data\": {\"held_out\": -1}}", "data.held_out"},
         {"{\"recipe\": 1, " MODEL ", " TRAINING ", \"data\": {\"path\": \"x\"}}", "data.path"},
         {"{\"recipe\": 1, \"name\": \"\", " MODEL ", " TRAINING "}", "name"},
         {"{\"recipe\": 1, \"name\": \"a\\nb\", " MODEL ", " TRAINING "}", "name"},
         {"{\"recipe\": 1, \"name\\u0000x\": \"a\", " MODEL ", " TRAINING "}", "name\\x00x"},
-        {"{\"recipe\": 1, " MODEL ", " TRAINING ", \"data\": {\"held_out\\u0000\": 1}}", "data.held_out\\x00"},
+        {"{\"recipe\": 1, " MODEL ", " TRAINING ", \"data\": {\"held_out\\u0000\": 1}}",
+         "data.held_out\\x00"},
         {"[]", "recipe"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         sb_error err = {0};
-        CHECK(read_recipe(bad[i].recipe, &err) != SB_OK && strcmp(err.argument, bad[i].argument) == 0, "recipe %zu names \"%s\": %s", i, err.argument, err.message);
+        CHECK(read_recipe(bad[i].recipe, &err) != SB_OK &&
+                  strcmp(err.argument, bad[i].argument) == 0,
+              "recipe %zu names \"%s\": %s", i, err.argument, err.message);
     }
     sb_error err = {0};
-    CHECK(read_recipe("{\"recipe\": 1, " MODEL ", " TRAINING "}", &err) == SB_OK, "%s", err.message);
-    CHECK(read_recipe("{\"recipe\": 1, " MODEL ", " TRAINING ", }", &err) == SB_ERR_FORMAT, "a comma too many");
-    CHECK(read_recipe("{\"recipe\": 1, \"recipe\": 1, " MODEL ", " TRAINING "}", &err) == SB_ERR_FORMAT, "a key twice");
+    CHECK(read_recipe("{\"recipe\": 1, " MODEL ", " TRAINING "}", &err) == SB_OK, "%s",
+          err.message);
+    CHECK(read_recipe("{\"recipe\": 1, " MODEL ", " TRAINING ", }", &err) == SB_ERR_FORMAT,
+          "a comma too many");
+    CHECK(read_recipe("{\"recipe\": 1, \"recipe\": 1, " MODEL ", " TRAINING "}", &err) ==
+              SB_ERR_FORMAT,
+          "a key twice");
     // The full text gives itself back, and the table of rates stands in it.
     sbi_recipe a, b;
     sbi_arena *arena = sbi_arena_new(&sbi_malloc_allocator, NULL);
-    const char *given = recipe_text(", \"groups\": [{\"pattern\": \"lm_head*\", \"weight_decay\": 0.3, \"rate_ratio\": 0.7}]", text_sha256);
-    CHECK(sbi_recipe_read(ctx, arena, given, (int64_t)strlen(given), &a, &err) == SB_OK, "%s", err.message);
+    const char *given = recipe_text(
+        ", \"groups\": [{\"pattern\": \"lm_head*\", \"weight_decay\": 0.3, \"rate_ratio\": 0.7}]",
+        text_sha256);
+    CHECK(sbi_recipe_read(ctx, arena, given, (int64_t)strlen(given), &a, &err) == SB_OK, "%s",
+          err.message);
     CHECK(sbi_recipe_read(ctx, arena, a.text, a.text_length, &b, &err) == SB_OK, "%s", err.message);
-    CHECK(a.text_length == b.text_length && strcmp(a.text, b.text) == 0 && strcmp(a.sha256, b.sha256) == 0, "the full text gives\n%s\nthen\n%s", a.text, b.text);
-    CHECK(memcmp(a.rates, b.rates, (size_t)a.steps * sizeof *a.rates) == 0 && a.rates[7] > 0.0f, "rates");
-    CHECK(a.group_count == 2 && a.groups[0].weight_decay == 0.3f && a.groups[0].rate_ratio == 0.7f && a.groups[1].weight_decay == 0.1f, "groups");
+    CHECK(a.text_length == b.text_length && strcmp(a.text, b.text) == 0 &&
+              strcmp(a.sha256, b.sha256) == 0,
+          "the full text gives\n%s\nthen\n%s", a.text, b.text);
+    CHECK(memcmp(a.rates, b.rates, (size_t)a.steps * sizeof *a.rates) == 0 && a.rates[7] > 0.0f,
+          "rates");
+    CHECK(a.group_count == 2 && a.groups[0].weight_decay == 0.3f &&
+              a.groups[0].rate_ratio == 0.7f && a.groups[1].weight_decay == 0.1f,
+          "groups");
     sbi_arena_free(arena);
 }
 
@@ -182,33 +244,56 @@ static void check_train_and_resume(void) {
     sb_error err = {0};
     sb_lm_run run = run_in("straight", 0, &h);
     CHECK(sb_lm_train(ctx, &run, &err) == SB_OK, "%s", err.message);
-    CHECK(h.steps == 8 && h.last == 8 && h.loss[8] < h.loss[1], "loss from %g to %g", h.loss[1], h.loss[8]);
-    CHECK(sbi_file_present(inside("straight/step-000000008/model.safetensors")) && sbi_file_present(inside("straight/step-000000006/model.safetensors")), "the last two are kept");
-    CHECK(!sbi_file_present(inside("straight/step-000000003/model.safetensors")) && !sbi_file_present(inside("straight/step-000000000/model.safetensors")), "older ones go");
-    CHECK(sbi_file_present(inside("straight/step-000000008/config.json")) && sbi_file_present(inside("straight/best.json")), "config.json, best.json");
+    CHECK(h.steps == 8 && h.last == 8 && h.loss[8] < h.loss[1], "loss from %g to %g", h.loss[1],
+          h.loss[8]);
+    CHECK(sbi_file_present(inside("straight/step-000000008/model.safetensors")) &&
+              sbi_file_present(inside("straight/step-000000006/model.safetensors")),
+          "the last two are kept");
+    CHECK(!sbi_file_present(inside("straight/step-000000003/model.safetensors")) &&
+              !sbi_file_present(inside("straight/step-000000000/model.safetensors")),
+          "older ones go");
+    CHECK(sbi_file_present(inside("straight/step-000000008/config.json")) &&
+              sbi_file_present(inside("straight/best.json")),
+          "config.json, best.json");
     CHECK(sb_lm_train(ctx, &run, &err) == SB_ERR_STATE, "training over a run: %s", err.message);
 
-    // In parts, with other threads and levels, interrupted once by the listener; ledger and checkpoint are the same bytes.
-    static const struct { const char *isa; int threads; int64_t until, stop; } parts[] = {{"plain", 1, 2, 0}, {"reverse", 3, 0, 3}, {NULL, 7, 5, 0}, {NULL, 16, 7, 0}, {"plain", 2, 0, 0}};
+    // In parts, with other threads and levels, interrupted once by the listener; ledger and
+    // checkpoint are the same bytes.
+    static const struct {
+        const char *isa;
+        int threads;
+        int64_t until, stop;
+    } parts[] = {{"plain", 1, 2, 0},
+                 {"reverse", 3, 0, 3},
+                 {NULL, 7, 5, 0},
+                 {NULL, 16, 7, 0},
+                 {"plain", 2, 0, 0}};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         sb_context *c = make_context(parts[i].isa, parts[i].threads);
         run = run_in("parts", parts[i].until, &h);
         h.stop_after = parts[i].stop;
         sb_status status = i ? sb_lm_resume(c, &run, &err) : sb_lm_train(c, &run, &err);
-        CHECK(status == (parts[i].stop ? SB_ERR_INTERRUPTED : SB_OK), "part %zu: %s", i, err.message);
+        CHECK(status == (parts[i].stop ? SB_ERR_INTERRUPTED : SB_OK), "part %zu: %s", i,
+              err.message);
         sb_context_free(c);
     }
-    CHECK(same_file(inside("straight/ledger.jsonl"), inside("parts/ledger.jsonl")), "ledgers differ");
-    CHECK(same_file(inside("straight/step-000000008/model.safetensors"), inside("parts/step-000000008/model.safetensors")), "checkpoints differ");
+    CHECK(same_file(inside("straight/ledger.jsonl"), inside("parts/ledger.jsonl")),
+          "ledgers differ");
+    CHECK(same_file(inside("straight/step-000000008/model.safetensors"),
+                    inside("parts/step-000000008/model.safetensors")),
+          "checkpoints differ");
     CHECK(same_file(inside("straight/best.json"), inside("parts/best.json")), "the best differs");
     run = run_in("parts", 0, &h);
-    CHECK(sb_lm_resume(ctx, &run, &err) == SB_OK && h.steps == 0, "resuming a finished run does nothing");
+    CHECK(sb_lm_resume(ctx, &run, &err) == SB_OK && h.steps == 0,
+          "resuming a finished run does nothing");
     run.until = 4;
-    CHECK(sb_lm_resume(ctx, &run, &err) == SB_ERR_ARGUMENT && strcmp(err.argument, "until") == 0, "until before the checkpoint");
+    CHECK(sb_lm_resume(ctx, &run, &err) == SB_ERR_ARGUMENT && strcmp(err.argument, "until") == 0,
+          "until before the checkpoint");
     run = run_in("nothing", 0, &h);
     CHECK(sb_lm_resume(ctx, &run, &err) == SB_ERR_IO, "a folder that is not there");
     run = run_in("nothing", 9, &h);
-    CHECK(sb_lm_train(ctx, &run, &err) == SB_ERR_ARGUMENT && strcmp(err.argument, "until") == 0, "nine of eight steps");
+    CHECK(sb_lm_train(ctx, &run, &err) == SB_ERR_ARGUMENT && strcmp(err.argument, "until") == 0,
+          "nine of eight steps");
     CHECK(access(inside("nothing"), F_OK) != 0, "a folder is left by a run that could not start");
 }
 
@@ -234,8 +319,10 @@ static void check_lock(void) {
     run.user = intruder;
     CHECK(sb_lm_train(ctx, &run, &err) == SB_OK, "%s", err.message);
     for (int i = 0; i < 2; i++)
-        CHECK(intruder[i].status == SB_ERR_STATE && strstr(intruder[i].message, "another process"), "a second run at once: %s", intruder[i].message);
-    CHECK(same_file(inside("straight/ledger.jsonl"), inside("taken/ledger.jsonl")), "ledgers differ");
+        CHECK(intruder[i].status == SB_ERR_STATE && strstr(intruder[i].message, "another process"),
+              "a second run at once: %s", intruder[i].message);
+    CHECK(same_file(inside("straight/ledger.jsonl"), inside("taken/ledger.jsonl")),
+          "ledgers differ");
     run = run_in("taken", 0, &h);
     CHECK(sb_lm_resume(ctx, &run, &err) == SB_OK, "the folder is free again: %s", err.message);
 }
@@ -243,16 +330,23 @@ static void check_lock(void) {
 static void check_workers(void) {
     heard h;
     sb_error err = {0};
-    sb_lm_worker workers[] = {{.isa = "plain", .threads = 1}, {.threads = 2}, {.isa = "reverse", .threads = 1, .shards = 1}};
+    sb_lm_worker workers[] = {{.isa = "plain", .threads = 1},
+                              {.threads = 2},
+                              {.isa = "reverse", .threads = 1, .shards = 1}};
     sb_lm_run run = run_in("shared", 4, &h);
     run.workers = workers;
     run.worker_count = 3;
     CHECK(sb_lm_train(ctx, &run, &err) == SB_OK, "%s", err.message);
-    CHECK(strcmp(h.levels[0], "plain") == 0 && strcmp(h.levels[2], "reverse") == 0 && h.levels[1][0], "levels that ran: %s %s %s", h.levels[0], h.levels[1], h.levels[2]);
+    CHECK(strcmp(h.levels[0], "plain") == 0 && strcmp(h.levels[2], "reverse") == 0 &&
+              h.levels[1][0],
+          "levels that ran: %s %s %s", h.levels[0], h.levels[1], h.levels[2]);
     run = run_in("shared", 0, &h);
     CHECK(sb_lm_resume(ctx, &run, &err) == SB_OK, "%s", err.message);
-    CHECK(same_file(inside("straight/ledger.jsonl"), inside("shared/ledger.jsonl")), "ledgers differ");
-    CHECK(same_file(inside("straight/step-000000008/model.safetensors"), inside("shared/step-000000008/model.safetensors")), "checkpoints differ");
+    CHECK(same_file(inside("straight/ledger.jsonl"), inside("shared/ledger.jsonl")),
+          "ledgers differ");
+    CHECK(same_file(inside("straight/step-000000008/model.safetensors"),
+                    inside("shared/step-000000008/model.safetensors")),
+          "checkpoints differ");
     // One with all shards; more than there are; one that dies in its second step.
     run = run_in("alone", 2, &h);
     run.workers = workers;
@@ -268,19 +362,26 @@ static void check_workers(void) {
     run.workers = workers;
     run.worker_count = 1;
     workers[0] = (sb_lm_worker){.isa = "nonsense", .threads = 1};
-    CHECK(sb_lm_train(ctx, &run, &err) == SB_ERR_WORKER && strstr(err.message, "worker 0"), "a level that is not there: %s", err.message);
+    CHECK(sb_lm_train(ctx, &run, &err) == SB_ERR_WORKER && strstr(err.message, "worker 0"),
+          "a level that is not there: %s", err.message);
     workers[0] = (sb_lm_worker){.isa = "plain", .threads = 1};
     setenv("TEST_LM_DIE_AT_STEP", "5", 1);
     run = run_in("dies", 0, &h);
     run.workers = workers;
     run.worker_count = 2;
-    CHECK(sb_lm_train(ctx, &run, &err) == SB_ERR_WORKER && strstr(err.message, "killed by signal 9"), "a worker that dies: %s", err.message);
+    CHECK(sb_lm_train(ctx, &run, &err) == SB_ERR_WORKER &&
+              strstr(err.message, "killed by signal 9"),
+          "a worker that dies: %s", err.message);
     unsetenv("TEST_LM_DIE_AT_STEP");
-    CHECK(h.last == 4 && sbi_file_present(inside("dies/step-000000004/model.safetensors")), "the last good state is kept, step %lld", (long long)h.last);
+    CHECK(h.last == 4 && sbi_file_present(inside("dies/step-000000004/model.safetensors")),
+          "the last good state is kept, step %lld", (long long)h.last);
     run = run_in("dies", 0, &h);
     CHECK(sb_lm_resume(ctx, &run, &err) == SB_OK, "%s", err.message);
-    CHECK(same_file(inside("straight/ledger.jsonl"), inside("dies/ledger.jsonl")), "ledgers differ");
-    CHECK(same_file(inside("straight/step-000000008/model.safetensors"), inside("dies/step-000000008/model.safetensors")), "checkpoints differ");
+    CHECK(same_file(inside("straight/ledger.jsonl"), inside("dies/ledger.jsonl")),
+          "ledgers differ");
+    CHECK(same_file(inside("straight/step-000000008/model.safetensors"),
+                    inside("dies/step-000000008/model.safetensors")),
+          "checkpoints differ");
 }
 
 static void check_ledgers(void) {
@@ -290,47 +391,68 @@ static void check_ledgers(void) {
     sb_lm_run run = run_in("sabotaged", 6, &h);
     run.sabotage_step = 5;
     CHECK(sb_lm_train(ctx, &run, &err) == SB_OK && h.sabotaged == 1, "%s", err.message);
-    CHECK(sb_lm_ledger_compare(inside("straight/ledger.jsonl"), inside("sabotaged/ledger.jsonl"), &d, &err) == SB_OK, "%s", err.message);
-    CHECK(!d.equal && d.step == 5 && strcmp(d.field, "gradient") == 0 && d.steps_a == 8 && d.steps_b == 6, "step %lld, field %s", (long long)d.step, d.field);
+    CHECK(sb_lm_ledger_compare(inside("straight/ledger.jsonl"), inside("sabotaged/ledger.jsonl"),
+                               &d, &err) == SB_OK,
+          "%s", err.message);
+    CHECK(!d.equal && d.step == 5 && strcmp(d.field, "gradient") == 0 && d.steps_a == 8 &&
+              d.steps_b == 6,
+          "step %lld, field %s", (long long)d.step, d.field);
     run = run_in("sabotaged", 8, &h); // the rest of the run carries it on
     CHECK(sb_lm_resume(ctx, &run, &err) == SB_OK, "%s", err.message);
-    CHECK(!same_file(inside("straight/step-000000008/model.safetensors"), inside("sabotaged/step-000000008/model.safetensors")), "one ulp was lost");
-    CHECK(sb_lm_ledger_compare(inside("straight/ledger.jsonl"), inside("parts/ledger.jsonl"), &d, &err) == SB_OK && d.equal && d.steps_a == 8, "equal ledgers");
+    CHECK(!same_file(inside("straight/step-000000008/model.safetensors"),
+                     inside("sabotaged/step-000000008/model.safetensors")),
+          "one ulp was lost");
+    CHECK(sb_lm_ledger_compare(inside("straight/ledger.jsonl"), inside("parts/ledger.jsonl"), &d,
+                               &err) == SB_OK &&
+              d.equal && d.steps_a == 8,
+          "equal ledgers");
     // A shorter one; a changed loss; lines that do not follow; no ledger.
     int64_t size, line = 0, cut = 0;
     uint8_t *bytes = get(inside("straight/ledger.jsonl"), &size);
-    while (line < 4)
-        line += bytes[cut++] == '\n';
+    while (line < 4) line += bytes[cut++] == '\n';
     put(inside("short"), bytes, (size_t)cut + 20); // three steps, and a line cut in the writing
-    CHECK(sb_lm_ledger_compare(inside("straight/ledger.jsonl"), inside("short"), &d, &err) == SB_OK && !d.equal && d.step == 4 && strcmp(d.field, "end") == 0 && d.steps_b == 3, "step %lld, field %s", (long long)d.step, d.field);
+    CHECK(sb_lm_ledger_compare(inside("straight/ledger.jsonl"), inside("short"), &d, &err) ==
+                  SB_OK &&
+              !d.equal && d.step == 4 && strcmp(d.field, "end") == 0 && d.steps_b == 3,
+          "step %lld, field %s", (long long)d.step, d.field);
     int64_t last = size - 11; // of the last line: its losses
-    while (last > 0 && memcmp(bytes + last, "\"losses\":[\"", 11) != 0)
-        last--;
+    while (last > 0 && memcmp(bytes + last, "\"losses\":[\"", 11) != 0) last--;
     CHECK(last > cut, "the last line's losses");
     if (last > 0) {
         bytes[last + 11 + 19 * 2] ^= 1; // the third
         put(inside("changed"), bytes, (size_t)size);
-        CHECK(sb_lm_ledger_compare(inside("straight/ledger.jsonl"), inside("changed"), &d, &err) == SB_OK && !d.equal && d.step == 8 && strcmp(d.field, "losses[2]") == 0, "step %lld, field %s", (long long)d.step, d.field);
+        CHECK(sb_lm_ledger_compare(inside("straight/ledger.jsonl"), inside("changed"), &d, &err) ==
+                      SB_OK &&
+                  !d.equal && d.step == 8 && strcmp(d.field, "losses[2]") == 0,
+              "step %lld, field %s", (long long)d.step, d.field);
         bytes[last + 11 + 19 * 2] ^= 1;
     }
     bytes[cut - 100] ^= 1;
     put(inside("broken"), bytes, (size_t)size);
-    CHECK(sb_lm_ledger_compare(inside("straight/ledger.jsonl"), inside("broken"), &d, &err) == SB_ERR_FORMAT, "a chain that does not hold");
+    CHECK(sb_lm_ledger_compare(inside("straight/ledger.jsonl"), inside("broken"), &d, &err) ==
+              SB_ERR_FORMAT,
+          "a chain that does not hold");
     put(inside("broken"), text, TEXT);
-    CHECK(sb_lm_ledger_compare(inside("broken"), inside("broken"), &d, &err) == SB_ERR_FORMAT, "a text");
+    CHECK(sb_lm_ledger_compare(inside("broken"), inside("broken"), &d, &err) == SB_ERR_FORMAT,
+          "a text");
     put(inside("broken"), "", 0);
-    CHECK(sb_lm_ledger_compare(inside("broken"), inside("broken"), &d, &err) == SB_ERR_FORMAT, "an empty file");
-    CHECK(sb_lm_ledger_compare(inside("absent"), inside("broken"), &d, &err) == SB_ERR_IO, "a file that is not there");
-    // A ledger ahead of the newest checkpoint, as a kill leaves it, is cut; one behind it is refused.
+    CHECK(sb_lm_ledger_compare(inside("broken"), inside("broken"), &d, &err) == SB_ERR_FORMAT,
+          "an empty file");
+    CHECK(sb_lm_ledger_compare(inside("absent"), inside("broken"), &d, &err) == SB_ERR_IO,
+          "a file that is not there");
+    // A ledger ahead of the newest checkpoint, as a kill leaves it, is cut; one behind it is
+    // refused.
     bytes[cut - 100] ^= 1;
     run = run_in("ahead", 4, &h);
     CHECK(sb_lm_train(ctx, &run, &err) == SB_OK, "%s", err.message);
     put(inside("ahead/ledger.jsonl"), bytes, (size_t)size - 33);
     run = run_in("ahead", 0, &h);
     CHECK(sb_lm_resume(ctx, &run, &err) == SB_OK && h.steps == 4, "%s", err.message);
-    CHECK(same_file(inside("straight/ledger.jsonl"), inside("ahead/ledger.jsonl")), "ledgers differ");
+    CHECK(same_file(inside("straight/ledger.jsonl"), inside("ahead/ledger.jsonl")),
+          "ledgers differ");
     put(inside("ahead/ledger.jsonl"), bytes, (size_t)cut);
-    CHECK(sb_lm_resume(ctx, &run, &err) == SB_ERR_FORMAT && strcmp(err.argument, "ledger") == 0, "a ledger behind: %s", err.message);
+    CHECK(sb_lm_resume(ctx, &run, &err) == SB_ERR_FORMAT && strcmp(err.argument, "ledger") == 0,
+          "a ledger behind: %s", err.message);
     sbi_release(&sbi_malloc_allocator, bytes);
 }
 
@@ -342,13 +464,15 @@ static void check_data(void) {
     put(inside("othertext"), text, TEXT);
     text[100] ^= 1;
     run.data = inside("othertext");
-    CHECK(sb_lm_train(ctx, &run, &err) == SB_ERR_ARGUMENT && strcmp(err.argument, "data") == 0, "another text: %s", err.message);
+    CHECK(sb_lm_train(ctx, &run, &err) == SB_ERR_ARGUMENT && strcmp(err.argument, "data") == 0,
+          "another text: %s", err.message);
     CHECK(!sbi_file_present(inside("other/ledger.jsonl")), "a refused run left files");
     run.data = inside("absent");
     CHECK(sb_lm_train(ctx, &run, &err) == SB_ERR_IO, "no text: %s", err.message);
     run = run_in("straight", 0, &h);
     run.data = inside("othertext");
-    CHECK(sb_lm_resume(ctx, &run, &err) == SB_ERR_ARGUMENT && strcmp(err.argument, "data") == 0, "resuming with another text: %s", err.message);
+    CHECK(sb_lm_resume(ctx, &run, &err) == SB_ERR_ARGUMENT && strcmp(err.argument, "data") == 0,
+          "resuming with another text: %s", err.message);
     const char *recipe = recipe_text("", text_sha256);
     char *sha = strstr(recipe, "\"sha256\"");
     char none[2000];
@@ -356,7 +480,9 @@ static void check_data(void) {
     put(inside("nodata.json"), none, strlen(none));
     run = run_in("nodata", 0, &h);
     run.recipe = inside("nodata.json");
-    CHECK(sb_lm_train(ctx, &run, &err) == SB_ERR_ARGUMENT && strcmp(err.argument, "data.sha256") == 0, "a recipe without data: %s", err.message);
+    CHECK(sb_lm_train(ctx, &run, &err) == SB_ERR_ARGUMENT &&
+              strcmp(err.argument, "data.sha256") == 0,
+          "a recipe without data: %s", err.message);
     run.folder = inside("text/below");
     run.recipe = inside("recipe.json");
     CHECK(sb_lm_train(ctx, &run, &err) == SB_ERR_IO, "a folder inside a file: %s", err.message);
@@ -365,19 +491,28 @@ static void check_data(void) {
 static void check_nonfinite(void) {
     heard h;
     sb_error err = {0};
-    const char *recipe = recipe_text(", \"minimum_ratio\": 1, \"clip\": 0, \"groups\": [{\"pattern\": \"*\", \"rate_ratio\": 1000}], \"weight_decay\": 100", text_sha256);
-    put(inside("wild.json"), recipe, strlen(recipe)); // decay of -9999 a step: infinite within eight steps
+    const char *recipe =
+        recipe_text(", \"minimum_ratio\": 1, \"clip\": 0, \"groups\": [{\"pattern\": \"*\", "
+                    "\"rate_ratio\": 1000}], \"weight_decay\": 100",
+                    text_sha256);
+    put(inside("wild.json"), recipe,
+        strlen(recipe)); // decay of -9999 a step: infinite within eight steps
     sb_lm_run run = run_in("wild", 0, &h);
     run.recipe = inside("wild.json");
     sb_status status = sb_lm_train(ctx, &run, &err);
-    CHECK(status == SB_ERR_NONFINITE && strstr(err.message, "step ") && strstr(err.message, "shard "), "%d: %s", (int)status, err.message);
+    CHECK(status == SB_ERR_NONFINITE && strstr(err.message, "step ") &&
+              strstr(err.message, "shard "),
+          "%d: %s", (int)status, err.message);
     char path[64];
     snprintf(path, sizeof path, "wild/step-%09lld/model.safetensors", (long long)h.last);
-    CHECK(h.last < 8 && sbi_file_present(inside(path)), "the last good state, of step %lld, is kept", (long long)h.last);
+    CHECK(h.last < 8 && sbi_file_present(inside(path)),
+          "the last good state, of step %lld, is kept", (long long)h.last);
     sb_error again = {0};
     run = run_in("wild", 0, &h);
     sb_context *c = make_context("plain", 3);
-    CHECK(sb_lm_resume(c, &run, &again) == SB_ERR_NONFINITE && strcmp(again.message, err.message) == 0, "the same report: %s", again.message);
+    CHECK(sb_lm_resume(c, &run, &again) == SB_ERR_NONFINITE &&
+              strcmp(again.message, err.message) == 0,
+          "the same report: %s", again.message);
     sb_context_free(c);
 }
 
@@ -403,7 +538,8 @@ static void check_hostile_checkpoints(void) {
     // Cut anywhere: a named error.
     for (int64_t cut = 0; cut < size; cut += cut < 200 ? 7 : size / 50) {
         put(path, bytes, (size_t)cut);
-        CHECK(sb_lm_resume(ctx, &run, &err) == SB_ERR_FORMAT, "cut at %lld: %s", (long long)cut, err.message);
+        CHECK(sb_lm_resume(ctx, &run, &err) == SB_ERR_FORMAT, "cut at %lld: %s", (long long)cut,
+              err.message);
     }
     // One bit anywhere: in the data the digest notices, in the header the reader or the checks.
     uint32_t x = 99;
@@ -418,36 +554,47 @@ static void check_hostile_checkpoints(void) {
         if (i % 10 == 0) { // what only reads the weights refuses it as well
             err = (sb_error){0};
             status = sb_lm_evaluate(ctx, path, inside("text"), 0, &e, &err);
-            CHECK(status != SB_OK && err.message[0], "bit at %lld, evaluated: %d", (long long)at, (int)status);
+            CHECK(status != SB_OK && err.message[0], "bit at %lld, evaluated: %d", (long long)at,
+                  (int)status);
         }
         bytes[at] ^= bit;
     }
     // Names and steps that lie.
-    static const struct { const char *from, *to; } lies[] = {
-        {"\"samebits.step\":\"8\"", "\"samebits.step\":\"9\""}, {"\"samebits.step\":\"8\"", "\"samebits.step\":\"7\""},
-        {"\"samebits.step\":\"8\"", "\"samebits.step\":\"x\""}, {"\"samebits.contract\":\"1\"", "\"samebits.contract\":\"2\""},
-        {"\"samebits.checkpoint\":\"1\"", "\"samebits.checkpoint\":\"3\""}, {"model.norm.weight", "model.norm.height"},
-        {"hidden_size\\\": 16", "hidden_size\\\": 12"}, {"\\\"layers\\\": 2", "\\\"layers\\\": 1"}, {"\\\"seed\\\": 5", "\\\"seed\\\": 6"}};
+    static const struct {
+        const char *from, *to;
+    } lies[] = {{"\"samebits.step\":\"8\"", "\"samebits.step\":\"9\""},
+                {"\"samebits.step\":\"8\"", "\"samebits.step\":\"7\""},
+                {"\"samebits.step\":\"8\"", "\"samebits.step\":\"x\""},
+                {"\"samebits.contract\":\"1\"", "\"samebits.contract\":\"2\""},
+                {"\"samebits.checkpoint\":\"1\"", "\"samebits.checkpoint\":\"3\""},
+                {"model.norm.weight", "model.norm.height"},
+                {"hidden_size\\\": 16", "hidden_size\\\": 12"},
+                {"\\\"layers\\\": 2", "\\\"layers\\\": 1"},
+                {"\\\"seed\\\": 5", "\\\"seed\\\": 6"}};
     for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
         size_t length = strlen(lies[i].from);
         uint8_t *at = memmem(bytes, (size_t)size, lies[i].from, length);
         CHECK(at != NULL, "the header holds %s", lies[i].from);
-        if (!at)
-            continue;
+        if (!at) continue;
         memcpy(at, lies[i].to, length);
         put(path, bytes, (size_t)size);
-        CHECK(sb_lm_resume(ctx, &run, &err) != SB_OK, "%s is taken for %s", lies[i].to, lies[i].from);
+        CHECK(sb_lm_resume(ctx, &run, &err) != SB_OK, "%s is taken for %s", lies[i].to,
+              lies[i].from);
         memcpy(at, lies[i].from, length);
     }
-    CHECK(sb_lm_evaluate(ctx, inside("text"), inside("text"), 0, &e, &err) == SB_ERR_FORMAT, "a text as a checkpoint: %s", err.message);
-    CHECK(sb_lm_evaluate(ctx, inside("absent"), inside("text"), 0, &e, &err) == SB_ERR_IO, "no checkpoint: %s", err.message);
+    CHECK(sb_lm_evaluate(ctx, inside("text"), inside("text"), 0, &e, &err) == SB_ERR_FORMAT,
+          "a text as a checkpoint: %s", err.message);
+    CHECK(sb_lm_evaluate(ctx, inside("absent"), inside("text"), 0, &e, &err) == SB_ERR_IO,
+          "no checkpoint: %s", err.message);
     // A folder without its file is no checkpoint; temporaries go.
     put(path, bytes, (size_t)size);
     mkdir(inside("hostile/step-000000009"), 0777);
     put(inside("hostile/step-000000009/.samebits-1-1.tmp"), bytes, 10);
     put(inside("hostile/.samebits-1-2.tmp"), bytes, 10);
     CHECK(sb_lm_resume(ctx, &run, &err) == SB_OK, "%s", err.message);
-    CHECK(!sbi_file_present(inside("hostile/.samebits-1-2.tmp")) && access(inside("hostile/step-000000009"), F_OK) != 0, "left-overs stay");
+    CHECK(!sbi_file_present(inside("hostile/.samebits-1-2.tmp")) &&
+              access(inside("hostile/step-000000009"), F_OK) != 0,
+          "left-overs stay");
     sbi_release(&sbi_malloc_allocator, bytes);
     sbi_release(&sbi_malloc_allocator, ledger);
 }
@@ -456,15 +603,22 @@ static void check_generation(void) {
     sb_error err = {0};
     sb_lm_evaluation e, again;
     const char *checkpoint = inside("straight/step-000000008");
-    sb_lm_generation g = {.size = sizeof g, .checkpoint = checkpoint, .prompt = (const uint8_t *)"the ", .prompt_bytes = 4, .tokens = 40};
+    sb_lm_generation g = {.size = sizeof g,
+                          .checkpoint = checkpoint,
+                          .prompt = (const uint8_t *)"the ",
+                          .prompt_bytes = 4,
+                          .tokens = 40};
     uint8_t one[40], two[40], sampled[40], shorter[40];
     CHECK(sb_lm_generate(ctx, &g, one, &err) == SB_OK, "%s", err.message);
     sb_context *c = make_context("plain", 3);
-    CHECK(sb_lm_generate(c, &g, two, &err) == SB_OK && memcmp(one, two, 40) == 0, "greedy on another level");
+    CHECK(sb_lm_generate(c, &g, two, &err) == SB_OK && memcmp(one, two, 40) == 0,
+          "greedy on another level");
     g.temperature = 1.5;
     g.seed = 3;
-    CHECK(sb_lm_generate(ctx, &g, sampled, &err) == SB_OK && memcmp(one, sampled, 40) != 0, "sampled is not greedy");
-    CHECK(sb_lm_generate(c, &g, two, &err) == SB_OK && memcmp(sampled, two, 40) == 0, "sampled on another level");
+    CHECK(sb_lm_generate(ctx, &g, sampled, &err) == SB_OK && memcmp(one, sampled, 40) != 0,
+          "sampled is not greedy");
+    CHECK(sb_lm_generate(c, &g, two, &err) == SB_OK && memcmp(sampled, two, 40) == 0,
+          "sampled on another level");
     // The prompt's split does not matter: prompt + first half as a prompt gives the second half.
     uint8_t longer[24];
     memcpy(longer, "the ", 4);
@@ -472,32 +626,52 @@ static void check_generation(void) {
     g.prompt = longer;
     g.prompt_bytes = 24;
     g.tokens = 20;
-    CHECK(sb_lm_generate(ctx, &g, shorter, &err) == SB_OK && memcmp(sampled + 20, shorter, 20) == 0, "a longer prompt");
+    CHECK(sb_lm_generate(ctx, &g, shorter, &err) == SB_OK && memcmp(sampled + 20, shorter, 20) == 0,
+          "a longer prompt");
     g.top_k = 1;
     CHECK(sb_lm_generate(ctx, &g, shorter, &err) == SB_OK, "%s", err.message);
     g.top_k = 0;
     g.temperature = 0.0;
-    CHECK(sb_lm_generate(ctx, &g, two, &err) == SB_OK && memcmp(two, shorter, 20) == 0, "top-k of 1 is greedy");
+    CHECK(sb_lm_generate(ctx, &g, two, &err) == SB_OK && memcmp(two, shorter, 20) == 0,
+          "top-k of 1 is greedy");
     g.temperature = 1.0;
     g.top_p = 1e-9;
-    CHECK(sb_lm_generate(ctx, &g, shorter, &err) == SB_OK && memcmp(two, shorter, 20) == 0, "a tiny nucleus is greedy");
-    static const double bad[][2] = {{-1.0, 0.0}, {1.0, 1.5}, {1.0, -0.5}, {1e-9, 0.0}, {NAN, 0.0}, {1.0, NAN}, {INFINITY, 0.0}};
+    CHECK(sb_lm_generate(ctx, &g, shorter, &err) == SB_OK && memcmp(two, shorter, 20) == 0,
+          "a tiny nucleus is greedy");
+    static const double bad[][2] = {{-1.0, 0.0}, {1.0, 1.5}, {1.0, -0.5},    {1e-9, 0.0},
+                                    {NAN, 0.0},  {1.0, NAN}, {INFINITY, 0.0}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         g.temperature = bad[i][0];
         g.top_p = bad[i][1];
-        CHECK(sb_lm_generate(ctx, &g, shorter, &err) == SB_ERR_ARGUMENT, "temperature %g, top-p %g", bad[i][0], bad[i][1]);
+        CHECK(sb_lm_generate(ctx, &g, shorter, &err) == SB_ERR_ARGUMENT, "temperature %g, top-p %g",
+              bad[i][0], bad[i][1]);
     }
-    g = (sb_lm_generation){.size = sizeof g, .checkpoint = checkpoint, .prompt = longer, .prompt_bytes = 0, .tokens = 3};
+    g = (sb_lm_generation){.size = sizeof g,
+                           .checkpoint = checkpoint,
+                           .prompt = longer,
+                           .prompt_bytes = 0,
+                           .tokens = 3};
     CHECK(sb_lm_generate(ctx, &g, shorter, &err) == SB_ERR_ARGUMENT, "no prompt");
     g.prompt_bytes = 3;
     g.tokens = INT64_MAX;
     CHECK(sb_lm_generate(ctx, &g, shorter, &err) == SB_ERR_ARGUMENT, "too many");
-    CHECK(sb_lm_evaluate(ctx, checkpoint, inside("text"), 0, &e, &err) == SB_OK && e.bytes == 33 * 12, "%s, %lld bytes", err.message, (long long)e.bytes);
-    CHECK(sb_lm_evaluate(c, checkpoint, inside("text"), 0, &again, &err) == SB_OK && memcmp(&e, &again, sizeof e) == 0, "evaluation on another level");
-    CHECK(sb_lm_evaluate(c, inside("straight"), inside("text"), 0, &again, &err) == SB_OK && memcmp(&e, &again, sizeof e) == 0, "a run's folder is its newest checkpoint");
-    CHECK(fabs(e.bits_per_byte - e.loss / log(2.0)) < 1e-12 && e.bits_per_byte > 1.0 && e.bits_per_byte < 9.0, "%g bits", e.bits_per_byte);
-    CHECK(sb_lm_evaluate(ctx, checkpoint, inside("othertext"), 0, &e, &err) == SB_ERR_ARGUMENT, "another text");
-    CHECK(sb_lm_evaluate(ctx, checkpoint, inside("othertext"), 1, &e, &err) == SB_OK && e.bytes == 249 * 12, "all of another text: %lld", (long long)e.bytes);
+    CHECK(sb_lm_evaluate(ctx, checkpoint, inside("text"), 0, &e, &err) == SB_OK &&
+              e.bytes == 33 * 12,
+          "%s, %lld bytes", err.message, (long long)e.bytes);
+    CHECK(sb_lm_evaluate(c, checkpoint, inside("text"), 0, &again, &err) == SB_OK &&
+              memcmp(&e, &again, sizeof e) == 0,
+          "evaluation on another level");
+    CHECK(sb_lm_evaluate(c, inside("straight"), inside("text"), 0, &again, &err) == SB_OK &&
+              memcmp(&e, &again, sizeof e) == 0,
+          "a run's folder is its newest checkpoint");
+    CHECK(fabs(e.bits_per_byte - e.loss / log(2.0)) < 1e-12 && e.bits_per_byte > 1.0 &&
+              e.bits_per_byte < 9.0,
+          "%g bits", e.bits_per_byte);
+    CHECK(sb_lm_evaluate(ctx, checkpoint, inside("othertext"), 0, &e, &err) == SB_ERR_ARGUMENT,
+          "another text");
+    CHECK(sb_lm_evaluate(ctx, checkpoint, inside("othertext"), 1, &e, &err) == SB_OK &&
+              e.bytes == 249 * 12,
+          "all of another text: %lld", (long long)e.bytes);
     sb_context_free(c);
 }
 
@@ -508,31 +682,39 @@ static void check_sampling(void) {
     double total = 0.0, p[5];
     sb_array *row;
     sb_array_new(ctx, SB_F32, 1, &n, &row, NULL);
-    for (int i = 0; i < 5; i++)
-        total += exp((double)logits[i] / 0.8);
-    for (int i = 0; i < 5; i++)
-        p[i] = exp((double)logits[i] / 0.8) / total;
+    for (int i = 0; i < 5; i++) total += exp((double)logits[i] / 0.8);
+    for (int i = 0; i < 5; i++) p[i] = exp((double)logits[i] / 0.8) / total;
     enum { DRAWS = 4000 };
     for (int64_t d = 0; d < DRAWS; d++) {
         sb_array_write(row, logits, sizeof logits, NULL);
-        CHECK(sbi_sample(ctx, row, 0.8, 0, 1.0, 17, d, &token, NULL) == SB_OK && token >= 0 && token < 5, "draw");
+        CHECK(sbi_sample(ctx, row, 0.8, 0, 1.0, 17, d, &token, NULL) == SB_OK && token >= 0 &&
+                  token < 5,
+              "draw");
         counts[token]++;
     }
     for (int i = 0; i < 5; i++)
-        CHECK(fabs((double)counts[i] - DRAWS * p[i]) < 4.0 * sqrt(DRAWS * p[i] * (1 - p[i])) + 1.0, "token %d: %lld of %d, expected %.1f", i, (long long)counts[i], DRAWS, DRAWS * p[i]);
+        CHECK(fabs((double)counts[i] - DRAWS * p[i]) < 4.0 * sqrt(DRAWS * p[i] * (1 - p[i])) + 1.0,
+              "token %d: %lld of %d, expected %.1f", i, (long long)counts[i], DRAWS, DRAWS * p[i]);
     for (int64_t d = 0; d < 200; d++) { // ranks: 1, 3, 4, 0, 2; ties to the lower index
         sb_array_write(row, logits, sizeof logits, NULL);
-        CHECK(sbi_sample(ctx, row, 1.0, 2, 1.0, 17, d, &token, NULL) == SB_OK && (token == 1 || token == 3), "top-k drew %lld", (long long)token);
+        CHECK(sbi_sample(ctx, row, 1.0, 2, 1.0, 17, d, &token, NULL) == SB_OK &&
+                  (token == 1 || token == 3),
+              "top-k drew %lld", (long long)token);
         sb_array_write(row, logits, sizeof logits, NULL);
-        CHECK(sbi_sample(ctx, row, 1.0, 1, 1.0, 17, d, &token, NULL) == SB_OK && token == 1, "top 1 drew %lld", (long long)token);
+        CHECK(sbi_sample(ctx, row, 1.0, 1, 1.0, 17, d, &token, NULL) == SB_OK && token == 1,
+              "top 1 drew %lld", (long long)token);
         sb_array_write(row, logits, sizeof logits, NULL);
-        CHECK(sbi_sample(ctx, row, 1.0, 0, 0.75, 17, d, &token, NULL) == SB_OK && (token == 1 || token == 3), "top-p drew %lld", (long long)token);
+        CHECK(sbi_sample(ctx, row, 1.0, 0, 0.75, 17, d, &token, NULL) == SB_OK &&
+                  (token == 1 || token == 3),
+              "top-p drew %lld", (long long)token);
     }
     sb_array_write(row, logits, sizeof logits, NULL);
-    CHECK(sbi_sample(ctx, row, 0.0, 0, 1.0, 0, 0, &token, NULL) == SB_OK && token == 1, "greedy takes the lower of two");
+    CHECK(sbi_sample(ctx, row, 0.0, 0, 1.0, 0, 0, &token, NULL) == SB_OK && token == 1,
+          "greedy takes the lower of two");
     float bad[5] = {0.0f, NAN, 0.0f, 0.0f, 0.0f};
     sb_array_write(row, bad, sizeof bad, NULL);
-    CHECK(sbi_sample(ctx, row, 1.0, 0, 1.0, 0, 0, &token, NULL) == SB_ERR_NONFINITE, "a NaN among the logits");
+    CHECK(sbi_sample(ctx, row, 1.0, 0, 1.0, 0, 0, &token, NULL) == SB_ERR_NONFINITE,
+          "a NaN among the logits");
     sb_array_free(row);
 }
 
@@ -542,13 +724,19 @@ static void check_describe(const char *source) {
     sb_error err = {0};
     snprintf(path, sizeof path, "%s/recipes/gpt3-small.json", source);
     CHECK(sb_lm_describe(ctx, path, &d, &err) == SB_OK, "%s", err.message);
-    CHECK(d.parameters == 162147840 && d.tokens_per_step == 64 * 4 * 2048 && d.gradient_bytes == 4 * 162147840LL, "%lld parameters", (long long)d.parameters);
+    CHECK(d.parameters == 162147840 && d.tokens_per_step == 64 * 4 * 2048 &&
+              d.gradient_bytes == 4 * 162147840LL,
+          "%lld parameters", (long long)d.parameters);
     snprintf(path, sizeof path, "%s/recipes/demo.json", source);
-    CHECK(sb_lm_describe(ctx, path, &d, &err) == SB_OK && d.tokens_per_step == 1024 && d.parameters > 900000 && d.parameters < 1200000, "%s", err.message);
+    CHECK(sb_lm_describe(ctx, path, &d, &err) == SB_OK && d.tokens_per_step == 1024 &&
+              d.parameters > 900000 && d.parameters < 1200000,
+          "%s", err.message);
     CHECK(sb_lm_describe(ctx, inside("recipe.json"), &d, &err) == SB_OK, "%s", err.message);
     struct stat about;
-    CHECK(stat(inside("straight/step-000000008/model.safetensors"), &about) == 0 && llabs((long long)about.st_size - (long long)d.checkpoint_bytes) < about.st_size / 10,
-          "a checkpoint of %lld bytes, described as %lld", (long long)about.st_size, (long long)d.checkpoint_bytes);
+    CHECK(stat(inside("straight/step-000000008/model.safetensors"), &about) == 0 &&
+              llabs((long long)about.st_size - (long long)d.checkpoint_bytes) < about.st_size / 10,
+          "a checkpoint of %lld bytes, described as %lld", (long long)about.st_size,
+          (long long)d.checkpoint_bytes);
 }
 
 static sb_status count_temporaries(void *user, const char *name, sb_error *err) {
@@ -557,7 +745,8 @@ static sb_status count_temporaries(void *user, const char *name, sb_error *err) 
     return SB_OK;
 }
 
-// A disk that takes no more: a named error, no half file, and the run goes on when there is room again.
+// A disk that takes no more: a named error, no half file, and the run goes on when there is room
+// again.
 static void check_full_disk(void) {
     heard h;
     sb_error err = {0};
@@ -573,8 +762,10 @@ static void check_full_disk(void) {
     setrlimit(RLIMIT_FSIZE, &before);
     CHECK(status == SB_ERR_IO, "%d: %s", (int)status, err.message);
     sbi_folder_list(&sbi_malloc_allocator, inside("full"), count_temporaries, &temporaries, NULL);
-    sbi_folder_list(&sbi_malloc_allocator, inside("full/step-000000000"), count_temporaries, &temporaries, NULL);
-    CHECK(temporaries == 0 && !sbi_file_present(inside("full/step-000000000/model.safetensors")), "%d temporaries are left", temporaries);
+    sbi_folder_list(&sbi_malloc_allocator, inside("full/step-000000000"), count_temporaries,
+                    &temporaries, NULL);
+    CHECK(temporaries == 0 && !sbi_file_present(inside("full/step-000000000/model.safetensors")),
+          "%d temporaries are left", temporaries);
     CHECK(sb_lm_resume(ctx, &run, &err) == SB_ERR_STATE, "nothing was saved: %s", err.message);
     CHECK(sb_lm_train(ctx, &run, &err) == SB_OK, "begun again: %s", err.message);
     // In mid-run: the ledger's next line does not fit.
@@ -587,57 +778,73 @@ static void check_full_disk(void) {
     setrlimit(RLIMIT_FSIZE, &before);
     CHECK(status == SB_ERR_IO, "%d: %s", (int)status, err.message);
     CHECK(sb_lm_resume(ctx, &run, &err) == SB_OK, "%s", err.message);
-    CHECK(same_file(inside("straight/ledger.jsonl"), inside("full/ledger.jsonl")), "ledgers differ");
-    CHECK(same_file(inside("straight/step-000000008/model.safetensors"), inside("full/step-000000008/model.safetensors")), "checkpoints differ");
+    CHECK(same_file(inside("straight/ledger.jsonl"), inside("full/ledger.jsonl")),
+          "ledgers differ");
+    CHECK(same_file(inside("straight/step-000000008/model.safetensors"),
+                    inside("full/step-000000008/model.safetensors")),
+          "checkpoints differ");
 }
 
-// A gradient that is not finite is named by step, shard and tensor; one that overflows only in the sum without a shard.
+// A gradient that is not finite is named by step, shard and tensor; one that overflows only in the
+// sum without a shard.
 static void check_gradient_report(void) {
     sbi_recipe r;
     sbi_trainer t;
     sb_error err = {0};
     static const float infinite[16] = {INFINITY};
-    const sbi_corpus corpus = {.allocator = sbi_malloc_allocator, .bytes = text, .size = TEXT, .train = TEXT - 400};
+    const sbi_corpus corpus = {
+        .allocator = sbi_malloc_allocator, .bytes = text, .size = TEXT, .train = TEXT - 400};
     sbi_arena *arena = sbi_arena_new(&sbi_malloc_allocator, NULL);
     const char *given = recipe_text("", text_sha256);
-    CHECK(sbi_recipe_read(ctx, arena, given, (int64_t)strlen(given), &r, &err) == SB_OK, "%s", err.message);
+    CHECK(sbi_recipe_read(ctx, arena, given, (int64_t)strlen(given), &r, &err) == SB_OK, "%s",
+          err.message);
     CHECK(sbi_trainer_new(ctx, &r, &corpus, 0, r.shards, &t, &err) == SB_OK, "%s", err.message);
-    CHECK(sbi_trainer_initialize(&t, &err) == SB_OK && sbi_trainer_compute(&t, &err) == SB_OK, "%s", err.message);
+    CHECK(sbi_trainer_initialize(&t, &err) == SB_OK && sbi_trainer_compute(&t, &err) == SB_OK, "%s",
+          err.message);
     sbi_tensors *gradient = sbi_tree_root(t.tree)->views;
     CHECK(sbi_trainer_check(&t, gradient, &err) == SB_OK, "%s", err.message);
     sb_array_write(gradient->items[t.decoder.norm], infinite, sizeof infinite, NULL);
-    CHECK(sbi_trainer_check(&t, gradient, &err) == SB_ERR_NONFINITE && strstr(err.message, "step 1: the gradient of model.norm.weight, summed"), "%s", err.message);
-    CHECK(sbi_trainer_apply(&t, gradient, &err) == SB_ERR_NONFINITE && t.step == 0, "applied: %s", err.message);
+    CHECK(sbi_trainer_check(&t, gradient, &err) == SB_ERR_NONFINITE &&
+              strstr(err.message, "step 1: the gradient of model.norm.weight, summed"),
+          "%s", err.message);
+    CHECK(sbi_trainer_apply(&t, gradient, &err) == SB_ERR_NONFINITE && t.step == 0, "applied: %s",
+          err.message);
     sbi_trainer_free(&t);
-    // One target; a head of +-3e38 behind a norm of +-1e-38: logits and loss are ordinary, and the sum that goes back
-    // through the head, p_j h_j - h_t, overflows for one of the two signs.
-    static const char one[] = "{\"recipe\": 1, \"model\": {\"hidden_size\": 16, \"layers\": 1, \"heads\": 2, \"kv_heads\": 1, \"intermediate_size\": 8}, \"training\": "
-                              "{\"steps\": 1, \"shards\": 1, \"shard_sequences\": 1, \"sequence_length\": 1, \"seed\": 5, \"learning_rate\": 0.01, \"clip\": 0}}";
+    // One target; a head of +-3e38 behind a norm of +-1e-38: logits and loss are ordinary, and the
+    // sum that goes back through the head, p_j h_j - h_t, overflows for one of the two signs.
+    static const char one[] =
+        "{\"recipe\": 1, \"model\": {\"hidden_size\": 16, \"layers\": 1, \"heads\": 2, "
+        "\"kv_heads\": 1, \"intermediate_size\": 8}, \"training\": "
+        "{\"steps\": 1, \"shards\": 1, \"shard_sequences\": 1, \"sequence_length\": 1, \"seed\": "
+        "5, \"learning_rate\": 0.01, \"clip\": 0}}";
     float head[256 * 16] = {0}, norm[16] = {0};
     int named = 0;
-    for (int i = 0; i < 256; i++)
-        head[16 * i] = i % 2 ? -3e38f : 3e38f;
-    CHECK(sbi_recipe_read(ctx, arena, one, (int64_t)sizeof one - 1, &r, &err) == SB_OK, "%s", err.message);
-    CHECK(sbi_trainer_new(ctx, &r, &corpus, 0, 1, &t, &err) == SB_OK && sbi_trainer_initialize(&t, &err) == SB_OK, "%s", err.message);
+    for (int i = 0; i < 256; i++) head[16 * i] = i % 2 ? -3e38f : 3e38f;
+    CHECK(sbi_recipe_read(ctx, arena, one, (int64_t)sizeof one - 1, &r, &err) == SB_OK, "%s",
+          err.message);
+    CHECK(sbi_trainer_new(ctx, &r, &corpus, 0, 1, &t, &err) == SB_OK &&
+              sbi_trainer_initialize(&t, &err) == SB_OK,
+          "%s", err.message);
     sb_array_write(t.decoder.weights.items[t.decoder.head], head, sizeof head, NULL);
     for (int sign = -1; sign <= 1; sign += 2) {
         norm[0] = (float)sign * 1e-38f;
         sb_array_write(t.decoder.weights.items[t.decoder.norm], norm, sizeof norm, NULL);
         CHECK(sbi_trainer_compute(&t, &err) == SB_OK, "%s", err.message);
         sb_status status = sbi_trainer_check(&t, sbi_tree_root(t.tree)->views, &err);
-        named += status == SB_ERR_NONFINITE && strstr(err.message, "step 1, shard 0: the gradient of model.") != NULL;
+        named += status == SB_ERR_NONFINITE &&
+                 strstr(err.message, "step 1, shard 0: the gradient of model.") != NULL;
     }
     CHECK(named == 1, "%d: %s", named, err.message);
     sbi_trainer_free(&t);
     sbi_arena_free(arena);
 }
 
-// Every allocation of a run may fail: a named error, nothing leaks, and what is on the disk can be resumed.
+// Every allocation of a run may fail: a named error, nothing leaks, and what is on the disk can be
+// resumed.
 static int64_t allocations, live, fail_at;
 static void *counted_allocate(void *user, size_t bytes) {
     (void)user;
-    if (++allocations == fail_at)
-        return NULL;
+    if (++allocations == fail_at) return NULL;
     live++;
     return malloc(bytes);
 }
@@ -651,11 +858,11 @@ static sb_status exhausted_run(const char *name, sb_error *err) {
     heard h;
     sb_context *c = NULL;
     sb_lm_run run = run_in(name, 3, &h);
-    sb_context_options o = {.size = sizeof o, .threads = 1, .allocate = counted_allocate, .release = counted_release};
+    sb_context_options o = {
+        .size = sizeof o, .threads = 1, .allocate = counted_allocate, .release = counted_release};
     allocations = 0;
     sb_status status = sb_context_new(&o, &c, err);
-    if (status == SB_OK)
-        status = sb_lm_train(c, &run, err);
+    if (status == SB_OK) status = sb_lm_train(c, &run, err);
     sb_context_free(c);
     return status;
 }
@@ -665,20 +872,28 @@ static void check_exhaustion(void) {
     heard h;
     char command[400];
     fail_at = 0;
-    CHECK(exhausted_run("plenty", &err) == SB_OK && live == 0, "%s, %lld live", err.message, (long long)live);
+    CHECK(exhausted_run("plenty", &err) == SB_OK && live == 0, "%s, %lld live", err.message,
+          (long long)live);
     int64_t all = allocations, resumed = 0;
     for (int64_t n = 1; n <= all; n += n < 60 ? 1 : all / 120) {
         fail_at = n;
         err = (sb_error){0};
         sb_status status = exhausted_run("scarce", &err);
-        CHECK(status == SB_ERR_MEMORY && err.status == status && err.message[0], "allocation %lld of %lld: %d, %s", (long long)n, (long long)all, (int)status, err.message);
+        CHECK(status == SB_ERR_MEMORY && err.status == status && err.message[0],
+              "allocation %lld of %lld: %d, %s", (long long)n, (long long)all, (int)status,
+              err.message);
         CHECK(live == 0, "allocation %lld: %lld live", (long long)n, (long long)live);
         char path[SBI_PATH];
-        if (sbi_file_present(inside("scarce/ledger.jsonl")) && sbi_checkpoint_newest(&sbi_malloc_allocator, inside("scarce"), path, NULL) == SB_OK) {
+        if (sbi_file_present(inside("scarce/ledger.jsonl")) &&
+            sbi_checkpoint_newest(&sbi_malloc_allocator, inside("scarce"), path, NULL) == SB_OK) {
             sb_lm_run run = run_in("scarce", 3, &h);
-            CHECK(sb_lm_resume(ctx, &run, &err) == SB_OK, "allocation %lld: %s", (long long)n, err.message);
-            CHECK(same_file(inside("plenty/ledger.jsonl"), inside("scarce/ledger.jsonl")), "allocation %lld: ledgers differ", (long long)n);
-            CHECK(same_file(inside("plenty/step-000000003/model.safetensors"), inside("scarce/step-000000003/model.safetensors")), "allocation %lld", (long long)n);
+            CHECK(sb_lm_resume(ctx, &run, &err) == SB_OK, "allocation %lld: %s", (long long)n,
+                  err.message);
+            CHECK(same_file(inside("plenty/ledger.jsonl"), inside("scarce/ledger.jsonl")),
+                  "allocation %lld: ledgers differ", (long long)n);
+            CHECK(same_file(inside("plenty/step-000000003/model.safetensors"),
+                            inside("scarce/step-000000003/model.safetensors")),
+                  "allocation %lld", (long long)n);
             resumed++;
         }
         snprintf(command, sizeof command, "rm -rf '%s'", inside("scarce"));
@@ -691,29 +906,37 @@ static void check_nulls(void) {
     sb_error err = {0};
     heard h;
     sb_lm_run run = run_in("nulls", 0, &h);
-    CHECK(sb_lm_train(NULL, &run, &err) == SB_ERR_ARGUMENT && sb_lm_train(ctx, NULL, &err) == SB_ERR_ARGUMENT, "NULL");
+    CHECK(sb_lm_train(NULL, &run, &err) == SB_ERR_ARGUMENT &&
+              sb_lm_train(ctx, NULL, &err) == SB_ERR_ARGUMENT,
+          "NULL");
     run.recipe = NULL;
     CHECK(sb_lm_train(ctx, &run, &err) == SB_ERR_ARGUMENT, "no recipe");
     run = run_in("nulls", 0, &h);
     run.folder = NULL;
-    CHECK(sb_lm_train(ctx, &run, &err) == SB_ERR_ARGUMENT && sb_lm_resume(ctx, &run, &err) == SB_ERR_ARGUMENT, "no folder");
+    CHECK(sb_lm_train(ctx, &run, &err) == SB_ERR_ARGUMENT &&
+              sb_lm_resume(ctx, &run, &err) == SB_ERR_ARGUMENT,
+          "no folder");
     run = run_in("nulls", -3, &h);
     CHECK(sb_lm_train(ctx, &run, &err) == SB_ERR_ARGUMENT, "until -3");
     run = run_in("nulls2", 99, &h);
     CHECK(sb_lm_train(ctx, &run, &err) == SB_ERR_ARGUMENT, "until 99 of 8");
     run.worker_count = 2;
     CHECK(sb_lm_train(ctx, &run, &err) == SB_ERR_ARGUMENT, "workers without a list");
-    CHECK(sb_lm_generate(ctx, NULL, NULL, &err) == SB_ERR_ARGUMENT && sb_lm_evaluate(ctx, NULL, NULL, 0, NULL, &err) == SB_ERR_ARGUMENT, "NULL");
+    CHECK(sb_lm_generate(ctx, NULL, NULL, &err) == SB_ERR_ARGUMENT &&
+              sb_lm_evaluate(ctx, NULL, NULL, 0, NULL, &err) == SB_ERR_ARGUMENT,
+          "NULL");
     double value;
-    CHECK(sb_parse_real("0.8", &value, &err) == SB_OK && value == 0.8 && sb_parse_real("0,8", &value, &err) == SB_ERR_ARGUMENT, "decimal text");
+    CHECK(sb_parse_real("0.8", &value, &err) == SB_OK && value == 0.8 &&
+              sb_parse_real("0,8", &value, &err) == SB_ERR_ARGUMENT,
+          "decimal text");
 }
 
-// A worker that dies as by kill -9 in the step that the test names: the trace counts the losses of its three shards.
+// A worker that dies as by kill -9 in the step that the test names: the trace counts the losses of
+// its three shards.
 static int64_t die_at, shards_seen;
 static void count_losses(void *user, const struct sbi_op *op) {
     (void)user;
-    if (op->id == SBI_OP_CROSS_ENTROPY && ++shards_seen > 3 * (die_at - 1))
-        kill(getpid(), SIGKILL);
+    if (op->id == SBI_OP_CROSS_ENTROPY && ++shards_seen > 3 * (die_at - 1)) kill(getpid(), SIGKILL);
 }
 
 static int work(int argc, char **argv) {
@@ -727,8 +950,7 @@ static int work(int argc, char **argv) {
     }
     sb_context *c = make_context(isa, threads);
     const char *at = getenv("TEST_LM_DIE_AT_STEP");
-    if (!c)
-        return 1;
+    if (!c) return 1;
     if (at && isa) { // the worker that asked for a level dies
         die_at = atoi(at);
         c->trace = count_losses;
@@ -744,8 +966,7 @@ int main(int argc, char **argv) {
     const char *temporary = getenv("TMPDIR");
     snprintf(folder, sizeof folder, "%.150s/samebits-lm-XXXXXX", temporary ? temporary : "/tmp");
     ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (!mkdtemp(folder) || length < 0)
-        return 1;
+    if (!mkdtemp(folder) || length < 0) return 1;
     ctx = make_context(NULL, 2);
     prepare();
     check_recipes();
@@ -766,7 +987,6 @@ int main(int argc, char **argv) {
     sb_context_free(ctx);
     char command[300];
     snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    if (getenv("TEST_LM_KEEP") == NULL && system(command) != 0)
-        return 1;
+    if (getenv("TEST_LM_KEEP") == NULL && system(command) != 0) return 1;
     return test_end();
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Processes that share a step. Each worker holds the whole state and a range of shards; a step goes
-//   down STEP; up LOSSES, then every node of the tree that the worker's shards leave unpaired; down GRADIENT, the combined
-//   one; every process clips and applies it; up STATE, the digest that must be ours.
+//   down STEP; up LOSSES, then every node of the tree that the worker's shards leave unpaired; down
+//   GRADIENT, the combined one; every process clips and applies it; up STATE, the digest that must
+//   be ours.
 // So the ledger and the checkpoints, which only the first process writes, are those of one process.
 #include "lm.h"
 
@@ -33,27 +34,32 @@ typedef struct start {
 static sb_status died(sbi_crew *crew, int number, sb_status status, sb_error *err) {
     worker *w = &crew->workers[number];
     char how[64], why[300];
-    if (status != SB_ERR_WORKER) { // its own error, which it sent: a shard that is not finite, a text it cannot read
+    if (status != SB_ERR_WORKER) { // its own error, which it sent: a shard that is not finite, a
+                                   // text it cannot read
         return status;
     }
     snprintf(why, sizeof why, "%.299s", err ? err->message : "");
     sbi_process_end(&w->process, how, sizeof how);
-    return sbi_fail(err, SB_ERR_WORKER, "worker", "worker %d (%s, shards %lld to %lld) is lost: %s", number, w->isa[0] ? w->isa : "any level",
-                    (long long)w->first, (long long)(w->first + w->count - 1), how[0] ? how : why);
+    return sbi_fail(err, SB_ERR_WORKER, "worker", "worker %d (%s, shards %lld to %lld) is lost: %s",
+                    number, w->isa[0] ? w->isa : "any level", (long long)w->first,
+                    (long long)(w->first + w->count - 1), how[0] ? how : why);
 }
 
 sb_status sbi_crew_check(const sb_lm_run *run, int64_t shards, sb_error *err) {
     int64_t asked = 0, open = 0;
     if (!run->worker_command)
-        return sbi_fail(err, SB_ERR_ARGUMENT, "worker_command", "workers need the program that they run");
+        return sbi_fail(err, SB_ERR_ARGUMENT, "worker_command",
+                        "workers need the program that they run");
     for (int i = 0; i < run->worker_count; i++) {
         if (run->workers[i].shards < 0 || run->workers[i].shards > shards - asked)
-            return sbi_fail(err, SB_ERR_ARGUMENT, "worker", "the workers ask for more than %lld shards", (long long)shards);
+            return sbi_fail(err, SB_ERR_ARGUMENT, "worker",
+                            "the workers ask for more than %lld shards", (long long)shards);
         asked += run->workers[i].shards;
         open += run->workers[i].shards == 0;
     }
     if (shards - asked < open || (open == 0 && asked < shards))
-        return sbi_fail(err, SB_ERR_ARGUMENT, "worker", "%lld shards do not divide among the workers as asked", (long long)shards);
+        return sbi_fail(err, SB_ERR_ARGUMENT, "worker",
+                        "%lld shards do not divide among the workers as asked", (long long)shards);
     return SB_OK;
 }
 
@@ -76,11 +82,15 @@ static void share_out(sbi_crew *crew, const sb_lm_run *run, int64_t shards) {
     }
 }
 
-static sb_status send_start(sbi_crew *crew, int number, const sbi_trainer *t, const char *data, uint8_t *payload, int64_t bytes,
-                            sb_error *err) {
+static sb_status send_start(sbi_crew *crew, int number, const sbi_trainer *t, const char *data,
+                            uint8_t *payload, int64_t bytes, sb_error *err) {
     worker *w = &crew->workers[number];
-    start head = {.first = w->first, .count = w->count, .step = t->step, .recipe_bytes = t->recipe->text_length,
-                  .path_bytes = (int64_t)strlen(data), .state_bytes = sbi_trainer_bytes(t)};
+    start head = {.first = w->first,
+                  .count = w->count,
+                  .step = t->step,
+                  .recipe_bytes = t->recipe->text_length,
+                  .path_bytes = (int64_t)strlen(data),
+                  .state_bytes = sbi_trainer_bytes(t)};
     memcpy(payload, &head, sizeof head);
     return sbi_message_send(w->process.socket, SBI_MESSAGE_START, 0, 0, payload, bytes, err);
 }
@@ -89,8 +99,7 @@ static sb_status receive_ready(sbi_crew *crew, int number, sb_error *err) {
     worker *w = &crew->workers[number];
     sbi_message message;
     sb_status status = sbi_message_receive(w->process.socket, SBI_MESSAGE_READY, &message, err);
-    if (status != SB_OK)
-        return status;
+    if (status != SB_OK) return status;
     if (message.bytes != (int64_t)sizeof w->isa)
         return sbi_fail(err, SB_ERR_WORKER, "worker", "worker %d is of another release", number);
     status = sbi_socket_receive(w->process.socket, w->isa, sizeof w->isa, err);
@@ -98,18 +107,18 @@ static sb_status receive_ready(sbi_crew *crew, int number, sb_error *err) {
     return status;
 }
 
-sb_status sbi_crew_start(sbi_trainer *t, const sb_lm_run *run, const char *data, sbi_crew **out, sb_error *err) {
+sb_status sbi_crew_start(sbi_trainer *t, const sb_lm_run *run, const char *data, sbi_crew **out,
+                         sb_error *err) {
     const sbi_allocator *allocator = &t->ctx->allocator;
-    int64_t state = sbi_trainer_bytes(t), path = (int64_t)strlen(data), recipe = t->recipe->text_length;
+    int64_t state = sbi_trainer_bytes(t), path = (int64_t)strlen(data),
+            recipe = t->recipe->text_length;
     int64_t bytes = (int64_t)sizeof(start) + recipe + path + state;
     uint8_t *payload = NULL;
     *out = NULL;
     sb_status status = sbi_crew_check(run, t->recipe->shards, err);
-    if (status != SB_OK)
-        return status;
+    if (status != SB_OK) return status;
     sbi_crew *crew = sbi_allocate(allocator, 1, sizeof *crew, err);
-    if (!crew)
-        return SB_ERR_MEMORY;
+    if (!crew) return SB_ERR_MEMORY;
     *out = crew;
     crew->allocator = *allocator;
     crew->gradient_bytes = t->decoder.layout.extent * (int64_t)sizeof(float);
@@ -121,8 +130,7 @@ sb_status sbi_crew_start(sbi_trainer *t, const sb_lm_run *run, const char *data,
         return SB_ERR_MEMORY;
     }
     crew->count = run->worker_count;
-    for (int i = 0; i < crew->count; i++)
-        crew->workers[i].process.socket = -1;
+    for (int i = 0; i < crew->count; i++) crew->workers[i].process.socket = -1;
     share_out(crew, run, t->recipe->shards);
     memcpy(payload + sizeof(start), t->recipe->text, (size_t)recipe);
     memcpy(payload + sizeof(start) + recipe, data, (size_t)path);
@@ -130,7 +138,8 @@ sb_status sbi_crew_start(sbi_trainer *t, const sb_lm_run *run, const char *data,
     for (int i = 0; i < crew->count && status == SB_OK; i++) {
         worker *w = &crew->workers[i];
         char threads[16];
-        const char *command[] = {run->worker_command, "lm", "worker", "--threads", threads, "--isa", run->workers[i].isa, NULL};
+        const char *command[] = {run->worker_command, "lm", "worker", "--threads", threads, "--isa",
+                                 run->workers[i].isa, NULL};
         if (!run->workers[i].isa)
             command[5] = NULL;
         else
@@ -139,14 +148,12 @@ sb_status sbi_crew_start(sbi_trainer *t, const sb_lm_run *run, const char *data,
         status = sbi_process_start(command, &w->process, err);
         if (status == SB_OK) {
             status = send_start(crew, i, t, data, payload, bytes, err);
-            if (status != SB_OK)
-                status = died(crew, i, status, err);
+            if (status != SB_OK) status = died(crew, i, status, err);
         }
     }
     for (int i = 0; i < crew->count && status == SB_OK; i++) {
         status = receive_ready(crew, i, err);
-        if (status != SB_OK)
-            status = died(crew, i, status, err);
+        if (status != SB_OK) status = died(crew, i, status, err);
     }
     sbi_release(allocator, payload);
     return status;
@@ -159,8 +166,7 @@ static sb_status receive_nodes(sbi_crew *crew, int number, sbi_trainer *t, sb_er
     int socket = w->process.socket;
     sbi_message message;
     sb_status status = sbi_message_receive(socket, SBI_MESSAGE_LOSSES, &message, err);
-    if (status != SB_OK)
-        return status;
+    if (status != SB_OK) return status;
     if (message.a != t->step + 1 || message.bytes != w->count * (int64_t)sizeof(double))
         return sbi_fail(err, SB_ERR_WORKER, "worker", "worker %d answers for another step", number);
     status = sbi_socket_receive(socket, t->losses + w->first, message.bytes, err);
@@ -168,12 +174,12 @@ static sb_status receive_nodes(sbi_crew *crew, int number, sbi_trainer *t, sb_er
     for (int64_t i = 0; i < nodes && status == SB_OK; i++) {
         sbi_gradient *g = NULL;
         status = sbi_message_receive(socket, SBI_MESSAGE_NODE, &message, err);
-        if (status == SB_OK && (message.bytes != crew->gradient_bytes || message.a < 0 || message.a > 62))
+        if (status == SB_OK &&
+            (message.bytes != crew->gradient_bytes || message.a < 0 || message.a > 62))
             status = sbi_fail(err, SB_ERR_WORKER, "worker", "worker %d has another model", number);
         if (status == SB_OK)
             status = sbi_socket_receive(socket, crew->gradient, message.bytes, err);
-        if (status == SB_OK)
-            status = sbi_tree_spare(t->tree, &g, err);
+        if (status == SB_OK) status = sbi_tree_spare(t->tree, &g, err);
         if (status == SB_OK) {
             status = sbi_array_write(g->flat, crew->gradient, (size_t)crew->gradient_bytes, err);
             if (status == SB_OK)
@@ -189,25 +195,25 @@ sb_status sbi_crew_gather(sbi_crew *crew, sbi_trainer *t, sb_error *err) {
     sb_status status = SB_OK;
     sbi_tree_reset(t->tree);
     for (int i = 0; i < crew->count && status == SB_OK; i++) {
-        status = sbi_message_send(crew->workers[i].process.socket, SBI_MESSAGE_STEP, t->step + 1, 0, NULL, 0, err);
-        if (status != SB_OK)
-            status = died(crew, i, status, err);
+        status = sbi_message_send(crew->workers[i].process.socket, SBI_MESSAGE_STEP, t->step + 1, 0,
+                                  NULL, 0, err);
+        if (status != SB_OK) status = died(crew, i, status, err);
     }
     for (int i = 0; i < crew->count && status == SB_OK; i++) {
         status = receive_nodes(crew, i, t, err);
-        if (status != SB_OK)
-            status = died(crew, i, status, err);
+        if (status != SB_OK) status = died(crew, i, status, err);
     }
     return status;
 }
 
-sb_status sbi_crew_spread(sbi_crew *crew, sbi_trainer *t, const sbi_tensors *gradient, sb_error *err) {
-    sb_status status = sbi_array_read(gradient->flat, crew->gradient, (size_t)crew->gradient_bytes, err);
+sb_status sbi_crew_spread(sbi_crew *crew, sbi_trainer *t, const sbi_tensors *gradient,
+                          sb_error *err) {
+    sb_status status =
+        sbi_array_read(gradient->flat, crew->gradient, (size_t)crew->gradient_bytes, err);
     for (int i = 0; i < crew->count && status == SB_OK; i++) {
-        status = sbi_message_send(crew->workers[i].process.socket, SBI_MESSAGE_GRADIENT, t->step + 1, 0, crew->gradient,
-                                  crew->gradient_bytes, err);
-        if (status != SB_OK)
-            status = died(crew, i, status, err);
+        status = sbi_message_send(crew->workers[i].process.socket, SBI_MESSAGE_GRADIENT,
+                                  t->step + 1, 0, crew->gradient, crew->gradient_bytes, err);
+        if (status != SB_OK) status = died(crew, i, status, err);
     }
     return status;
 }
@@ -219,39 +225,41 @@ sb_status sbi_crew_agree(sbi_crew *crew, const char *state, bool *differs, sb_er
         char theirs[65] = {0};
         sbi_message message;
         sb_error failure = {0};
-        sb_status status = sbi_message_receive(crew->workers[i].process.socket, SBI_MESSAGE_STATE, &message, &failure);
+        sb_status status = sbi_message_receive(crew->workers[i].process.socket, SBI_MESSAGE_STATE,
+                                               &message, &failure);
         if (status == SB_OK && message.bytes != (int64_t)sizeof theirs)
-            status = sbi_fail(&failure, SB_ERR_WORKER, "worker", "worker %d is of another release", i);
+            status =
+                sbi_fail(&failure, SB_ERR_WORKER, "worker", "worker %d is of another release", i);
         if (status == SB_OK)
-            status = sbi_socket_receive(crew->workers[i].process.socket, theirs, sizeof theirs, &failure);
+            status = sbi_socket_receive(crew->workers[i].process.socket, theirs, sizeof theirs,
+                                        &failure);
         theirs[64] = 0;
         if (status != SB_OK) {
             status = died(crew, i, status, &failure);
         } else if (strcmp(theirs, state) != 0) {
             *differs = true;
-            status = sbi_fail(&failure, SB_ERR_WORKER, "worker", "worker %d (%s) has another state after the step: %.16s..., not %.16s...", i,
-                              crew->workers[i].isa, theirs, state);
+            status =
+                sbi_fail(&failure, SB_ERR_WORKER, "worker",
+                         "worker %d (%s) has another state after the step: %.16s..., not %.16s...",
+                         i, crew->workers[i].isa, theirs, state);
         }
         if (status != SB_OK && (result == SB_OK || *differs)) {
             result = SB_ERR_WORKER;
-            if (err)
-                *err = failure;
-            if (err)
-                err->status = result;
+            if (err) *err = failure;
+            if (err) err->status = result;
         }
     }
     return result;
 }
 
 void sbi_crew_end(sbi_crew *crew) {
-    if (!crew)
-        return;
+    if (!crew) return;
     if (crew->workers) {
         for (int i = 0; i < crew->count; i++)
             if (crew->workers[i].process.socket >= 0)
-                (void)sbi_message_send(crew->workers[i].process.socket, SBI_MESSAGE_END, 0, 0, NULL, 0, NULL);
-        for (int i = 0; i < crew->count; i++)
-            sbi_process_end(&crew->workers[i].process, NULL, 0);
+                (void)sbi_message_send(crew->workers[i].process.socket, SBI_MESSAGE_END, 0, 0, NULL,
+                                       0, NULL);
+        for (int i = 0; i < crew->count; i++) sbi_process_end(&crew->workers[i].process, NULL, 0);
     }
     sbi_release(&crew->allocator, crew->workers);
     sbi_release(&crew->allocator, crew->gradient);
@@ -276,63 +284,69 @@ static sb_status begin(duty *d, sb_error *err) {
     sbi_message message;
     start head;
     sb_status status = sbi_message_receive(d->socket, SBI_MESSAGE_START, &message, err);
-    if (status != SB_OK)
-        return status;
-    uint8_t *payload = message.bytes >= (int64_t)sizeof head ? sbi_allocate(&d->ctx->allocator, message.bytes, 1, err) : NULL;
-    if (!payload)
-        return SB_ERR_WORKER;
+    if (status != SB_OK) return status;
+    uint8_t *payload = message.bytes >= (int64_t)sizeof head
+                           ? sbi_allocate(&d->ctx->allocator, message.bytes, 1, err)
+                           : NULL;
+    if (!payload) return SB_ERR_WORKER;
     status = sbi_socket_receive(d->socket, payload, message.bytes, err);
     memcpy(&head, payload, sizeof head);
     int64_t rest = message.bytes - (int64_t)sizeof head;
-    if (status == SB_OK && (head.recipe_bytes < 0 || head.path_bytes < 0 || head.recipe_bytes > rest ||
-                            head.path_bytes > rest - head.recipe_bytes || head.state_bytes != rest - head.recipe_bytes - head.path_bytes))
+    if (status == SB_OK &&
+        (head.recipe_bytes < 0 || head.path_bytes < 0 || head.recipe_bytes > rest ||
+         head.path_bytes > rest - head.recipe_bytes ||
+         head.state_bytes != rest - head.recipe_bytes - head.path_bytes))
         status = sbi_fail(err, SB_ERR_WORKER, "worker", "the first message is malformed");
     const uint8_t *at = payload + sizeof head;
     if (status == SB_OK)
-        status = sbi_recipe_read(d->ctx, d->arena, (const char *)at, head.recipe_bytes, &d->recipe, err);
+        status =
+            sbi_recipe_read(d->ctx, d->arena, (const char *)at, head.recipe_bytes, &d->recipe, err);
     at += head.recipe_bytes;
-    const char *path = status == SB_OK ? sbi_arena_string(d->arena, (const char *)at, (size_t)head.path_bytes, err) : NULL;
-    if (status == SB_OK && !path)
-        status = SB_ERR_MEMORY;
+    const char *path =
+        status == SB_OK ? sbi_arena_string(d->arena, (const char *)at, (size_t)head.path_bytes, err)
+                        : NULL;
+    if (status == SB_OK && !path) status = SB_ERR_MEMORY;
     at += head.path_bytes;
     d->first = head.first;
     d->count = head.count;
+    if (status == SB_OK) status = sbi_corpus_load(d->ctx, &d->recipe, path, false, &d->corpus, err);
     if (status == SB_OK)
-        status = sbi_corpus_load(d->ctx, &d->recipe, path, false, &d->corpus, err);
-    if (status == SB_OK)
-        status = sbi_trainer_new(d->ctx, &d->recipe, &d->corpus, head.first, head.count, &d->trainer, err);
+        status = sbi_trainer_new(d->ctx, &d->recipe, &d->corpus, head.first, head.count,
+                                 &d->trainer, err);
     if (status == SB_OK && head.state_bytes != sbi_trainer_bytes(&d->trainer))
         status = sbi_fail(err, SB_ERR_WORKER, "worker", "the state is not the recipe's");
-    if (status == SB_OK)
-        status = sbi_trainer_import(&d->trainer, at, err);
+    if (status == SB_OK) status = sbi_trainer_import(&d->trainer, at, err);
     d->trainer.step = head.step;
     sbi_release(&d->ctx->allocator, payload);
     if (status == SB_OK) {
         d->gradient_bytes = d->trainer.decoder.layout.extent * (int64_t)sizeof(float);
         d->gradient = sbi_allocate(&d->ctx->allocator, d->gradient_bytes, 1, err);
-        if (!d->gradient)
-            status = SB_ERR_MEMORY;
+        if (!d->gradient) status = SB_ERR_MEMORY;
     }
     char isa[16] = {0};
-    snprintf(isa, sizeof isa, "%s", d->ctx->kernels ? d->ctx->kernels->level : d->ctx->device->name);
-    return status == SB_OK ? sbi_message_send(d->socket, SBI_MESSAGE_READY, 0, 0, isa, sizeof isa, err) : status;
+    snprintf(isa, sizeof isa, "%s",
+             d->ctx->kernels ? d->ctx->kernels->level : d->ctx->device->name);
+    return status == SB_OK
+               ? sbi_message_send(d->socket, SBI_MESSAGE_READY, 0, 0, isa, sizeof isa, err)
+               : status;
 }
 
 static sb_status share_step(duty *d, sb_error *err) {
     sbi_trainer *t = &d->trainer;
     int64_t nodes = 0;
     sb_status status = sbi_trainer_compute(t, err);
-    if (status != SB_OK)
-        return status;
+    if (status != SB_OK) return status;
     sbi_gradient *root = sbi_tree_root(t->tree); // this worker may have all shards
     for (sbi_gradient *g = sbi_tree_waiting(t->tree, NULL); g; g = sbi_tree_waiting(t->tree, g))
         nodes++;
-    status = sbi_message_send(d->socket, SBI_MESSAGE_LOSSES, t->step + 1, root ? 1 : nodes, t->losses + d->first,
-                              d->count * (int64_t)sizeof(double), err);
-    for (sbi_gradient *g = root ? root : sbi_tree_waiting(t->tree, NULL); g && status == SB_OK; g = root ? NULL : sbi_tree_waiting(t->tree, g)) {
+    status = sbi_message_send(d->socket, SBI_MESSAGE_LOSSES, t->step + 1, root ? 1 : nodes,
+                              t->losses + d->first, d->count * (int64_t)sizeof(double), err);
+    for (sbi_gradient *g = root ? root : sbi_tree_waiting(t->tree, NULL); g && status == SB_OK;
+         g = root ? NULL : sbi_tree_waiting(t->tree, g)) {
         status = sbi_array_read(g->flat, d->gradient, (size_t)d->gradient_bytes, err);
         if (status == SB_OK)
-            status = sbi_message_send(d->socket, SBI_MESSAGE_NODE, g->level, g->index, d->gradient, d->gradient_bytes, err);
+            status = sbi_message_send(d->socket, SBI_MESSAGE_NODE, g->level, g->index, d->gradient,
+                                      d->gradient_bytes, err);
     }
     return status;
 }
@@ -345,17 +359,15 @@ static sb_status take_gradient(duty *d, const sbi_message *message, sb_error *er
         return sbi_fail(err, SB_ERR_WORKER, "worker", "a gradient of another step or model came");
     sb_status status = sbi_socket_receive(d->socket, d->gradient, d->gradient_bytes, err);
     sbi_tree_reset(t->tree);
-    if (status == SB_OK)
-        status = sbi_tree_spare(t->tree, &g, err);
+    if (status == SB_OK) status = sbi_tree_spare(t->tree, &g, err);
     if (status == SB_OK)
         status = sbi_array_write(g->flat, d->gradient, (size_t)d->gradient_bytes, err);
-    if (status == SB_OK)
-        status = sbi_trainer_apply(t, g->views, err);
-    if (g)
-        sbi_tree_give(t->tree, g);
-    if (status == SB_OK)
-        status = sbi_trainer_digest(t, state, err);
-    return status == SB_OK ? sbi_message_send(d->socket, SBI_MESSAGE_STATE, t->step, 0, state, sizeof state, err) : status;
+    if (status == SB_OK) status = sbi_trainer_apply(t, g->views, err);
+    if (g) sbi_tree_give(t->tree, g);
+    if (status == SB_OK) status = sbi_trainer_digest(t, state, err);
+    return status == SB_OK ? sbi_message_send(d->socket, SBI_MESSAGE_STATE, t->step, 0, state,
+                                              sizeof state, err)
+                           : status;
 }
 
 sb_status sbi_crew_work(sb_context *ctx, int socket, sb_error *err) {
@@ -366,25 +378,23 @@ sb_status sbi_crew_work(sb_context *ctx, int socket, sb_error *err) {
     while (status == SB_OK) {
         sbi_message message;
         status = sbi_message_receive_any(socket, &message, &failure);
-        if (status != SB_OK || message.kind == SBI_MESSAGE_END)
-            break;
+        if (status != SB_OK || message.kind == SBI_MESSAGE_END) break;
         if (message.kind == SBI_MESSAGE_STEP && message.a == d.trainer.step + 1)
             status = share_step(&d, &failure);
         else if (message.kind == SBI_MESSAGE_GRADIENT)
             status = take_gradient(&d, &message, &failure);
         else
-            status = sbi_fail(&failure, SB_ERR_WORKER, "worker", "message %u came at the wrong time", message.kind);
+            status = sbi_fail(&failure, SB_ERR_WORKER, "worker",
+                              "message %u came at the wrong time", message.kind);
     }
     if (status != SB_OK && status != SB_ERR_WORKER) { // the starter may still be there to be told
         failure.status = status;
         (void)sbi_message_send(socket, SBI_MESSAGE_ERROR, 0, 0, &failure, sizeof failure, NULL);
     }
-    if (err)
-        *err = failure;
+    if (err) *err = failure;
     sbi_release(&ctx->allocator, d.gradient);
     sbi_trainer_free(&d.trainer);
-    if (d.corpus.bytes)
-        sbi_corpus_free(&d.corpus);
+    if (d.corpus.bytes) sbi_corpus_free(&d.corpus);
     sbi_arena_free(d.arena);
     return status;
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The recipe: what a run is, in JSON, read strictly. Every field stands once in the table below; unknown names, wrong
-// types and values outside their range are errors that name the key. The full text (every field written out, and the
-// table of learning rates as float32 bits) is what checkpoints carry and what the ledger's first line hashes; reading it
-// again gives it back byte for byte.
+// The recipe: what a run is, in JSON, read strictly. Every field stands once in the table below;
+// unknown names, wrong types and values outside their range are errors that name the key. The full
+// text (every field written out, and the table of learning rates as float32 bits) is what
+// checkpoints carry and what the ledger's first line hashes; reading it again gives it back byte
+// for byte.
 #include "lm.h"
 
 #include <stdio.h>
@@ -52,19 +53,26 @@ static const field fields[] = {
 static const char *const sections[] = {"model", "training", "checkpoints", "evaluation", "data"};
 #define SECTION_COUNT (sizeof sections / sizeof *sections)
 
-static int64_t *integer_at(sbi_recipe *recipe, const field *f) { return (int64_t *)(void *)((char *)recipe + f->offset); }
-static double *real_at(sbi_recipe *recipe, const field *f) { return (double *)(void *)((char *)recipe + f->offset); }
+static int64_t *integer_at(sbi_recipe *recipe, const field *f) {
+    return (int64_t *)(void *)((char *)recipe + f->offset);
+}
+static double *real_at(sbi_recipe *recipe, const field *f) {
+    return (double *)(void *)((char *)recipe + f->offset);
+}
 
 // A key may hold a NUL: "name\0x" is not "name".
 static bool is(const sbi_json *member, const char *key) {
-    return strlen(key) == (size_t)member->key_length && memcmp(key, member->key, (size_t)member->key_length) == 0;
+    return strlen(key) == (size_t)member->key_length &&
+           memcmp(key, member->key, (size_t)member->key_length) == 0;
 }
 
-static sb_status refuse(sb_error *err, const char *section, const sbi_json *member, const char *wanted) {
+static sb_status refuse(sb_error *err, const char *section, const sbi_json *member,
+                        const char *wanted) {
     char key[40], path[56], found[60];
     sbi_escape(member->key, (size_t)member->key_length, key, sizeof key);
     snprintf(path, sizeof path, "%s%s%s", section, *section ? "." : "", key);
-    static const char *const kinds[] = {"null", "false", "true", "", "a string", "an array", "an object"};
+    static const char *const kinds[] = {"null",     "false",    "true",     "",
+                                        "a string", "an array", "an object"};
     if (member->kind == SBI_JSON_NUMBER || member->kind == SBI_JSON_STRING)
         sbi_escape(member->text, (size_t)member->length, found, sizeof found);
     else
@@ -79,7 +87,8 @@ static sb_status unknown(sb_error *err, const char *section, const sbi_json *mem
     return sbi_fail(err, SB_ERR_ARGUMENT, path, "a recipe has no %s", path);
 }
 
-static sb_status read_field(const field *f, const sbi_json *member, sbi_recipe *recipe, sb_error *err) {
+static sb_status read_field(const field *f, const sbi_json *member, sbi_recipe *recipe,
+                            sb_error *err) {
     char wanted[96];
     if (f->kind == BOOLEAN) {
         if (member->kind != SBI_JSON_TRUE && member->kind != SBI_JSON_FALSE)
@@ -89,21 +98,25 @@ static sb_status read_field(const field *f, const sbi_json *member, sbi_recipe *
     }
     if (f->kind == INTEGER) {
         int64_t least = (int64_t)f->least, most = (int64_t)f->most, value;
-        snprintf(wanted, sizeof wanted, "an integer from %lld to %lld", (long long)least, (long long)most);
-        if (member->kind != SBI_JSON_NUMBER || !sbi_json_integer(member, &value) || value < least || value > most)
+        snprintf(wanted, sizeof wanted, "an integer from %lld to %lld", (long long)least,
+                 (long long)most);
+        if (member->kind != SBI_JSON_NUMBER || !sbi_json_integer(member, &value) || value < least ||
+            value > most)
             return refuse(err, f->section, member, wanted);
         *integer_at(recipe, f) = value;
         return SB_OK;
     }
     double value;
     snprintf(wanted, sizeof wanted, "a number from %g to %g", f->least, f->most);
-    if (member->kind != SBI_JSON_NUMBER || !sbi_json_real(member, &value) || !(value >= f->least && value <= f->most))
+    if (member->kind != SBI_JSON_NUMBER || !sbi_json_real(member, &value) ||
+        !(value >= f->least && value <= f->most))
         return refuse(err, f->section, member, wanted);
     *real_at(recipe, f) = value;
     return SB_OK;
 }
 
-static sb_status read_section(const char *section, const sbi_json *object, sbi_recipe *recipe, sb_error *err) {
+static sb_status read_section(const char *section, const sbi_json *object, sbi_recipe *recipe,
+                              sb_error *err) {
     for (const sbi_json *member = object ? object->first : NULL; member; member = member->next) {
         const field *found = NULL;
         for (size_t i = 0; i < FIELD_COUNT && !found; i++)
@@ -111,11 +124,9 @@ static sb_status read_section(const char *section, const sbi_json *object, sbi_r
                 found = &fields[i];
         bool elsewhere = strcmp(section, "training") == 0 &&
                          (is(member, "groups") || is(member, "learning_rates"));
-        if (!found && !elsewhere)
-            return unknown(err, section, member);
+        if (!found && !elsewhere) return unknown(err, section, member);
         sb_status status = found ? read_field(found, member, recipe, err) : SB_OK;
-        if (status != SB_OK)
-            return status;
+        if (status != SB_OK) return status;
     }
     for (size_t i = 0; i < FIELD_COUNT; i++)
         if (fields[i].required && strcmp(fields[i].section, section) == 0 &&
@@ -132,9 +143,9 @@ static sb_status read_data(const sbi_json *object, sbi_recipe *recipe, sb_error 
         if (is(member, "sha256")) {
             bool good = member->kind == SBI_JSON_STRING && member->length == 64;
             for (int i = 0; i < 64 && good; i++)
-                good = (member->text[i] >= '0' && member->text[i] <= '9') || (member->text[i] >= 'a' && member->text[i] <= 'f');
-            if (!good)
-                return refuse(err, "data", member, "64 hexadecimal digits in lower case");
+                good = (member->text[i] >= '0' && member->text[i] <= '9') ||
+                       (member->text[i] >= 'a' && member->text[i] <= 'f');
+            if (!good) return refuse(err, "data", member, "64 hexadecimal digits in lower case");
             memcpy(recipe->data_sha256, member->text, 65);
         } else if (is(member, "held_out")) {
             int64_t value;
@@ -154,17 +165,20 @@ static sb_status read_group(const sbi_json *object, sbi_group *group, double dec
     for (const sbi_json *member = object->first; member; member = member->next) {
         double value;
         if (is(member, "pattern")) {
-            if (member->kind != SBI_JSON_STRING || member->length < 1 || member->length >= SBI_PARAMETER_NAME ||
+            if (member->kind != SBI_JSON_STRING || member->length < 1 ||
+                member->length >= SBI_PARAMETER_NAME ||
                 strlen(member->text) != (size_t)member->length)
                 return refuse(err, "training.groups", member, "a name with '*' for any characters");
             memcpy(group->pattern, member->text, (size_t)member->length);
             named = true;
         } else if (is(member, "weight_decay")) {
-            if (member->kind != SBI_JSON_NUMBER || !sbi_json_real(member, &value) || !(value >= 0 && value <= 100))
+            if (member->kind != SBI_JSON_NUMBER || !sbi_json_real(member, &value) ||
+                !(value >= 0 && value <= 100))
                 return refuse(err, "training.groups", member, "a number from 0 to 100");
             group->weight_decay = (float)value;
         } else if (is(member, "rate_ratio")) {
-            if (member->kind != SBI_JSON_NUMBER || !sbi_json_real(member, &value) || !(value >= 0 && value <= 1000))
+            if (member->kind != SBI_JSON_NUMBER || !sbi_json_real(member, &value) ||
+                !(value >= 0 && value <= 1000))
                 return refuse(err, "training.groups", member, "a number from 0 to 1000");
             group->rate_ratio = (float)value;
         } else {
@@ -172,7 +186,8 @@ static sb_status read_group(const sbi_json *object, sbi_group *group, double dec
         }
     }
     if (!named)
-        return sbi_fail(err, SB_ERR_ARGUMENT, "training.groups", "every one of training.groups must give its pattern");
+        return sbi_fail(err, SB_ERR_ARGUMENT, "training.groups",
+                        "every one of training.groups must give its pattern");
     return SB_OK;
 }
 
@@ -188,28 +203,31 @@ static sb_status read_groups(const sbi_json *training, sbi_recipe *recipe, sb_er
         recipe->group_count = 0;
         for (const sbi_json *item = given->first; item; item = item->next) {
             if (item->kind != SBI_JSON_OBJECT)
-                return sbi_fail(err, SB_ERR_ARGUMENT, "training.groups", "every one of training.groups must be an object");
-            sb_status status = read_group(item, &recipe->groups[recipe->group_count++], recipe->weight_decay, err);
-            if (status != SB_OK)
-                return status;
+                return sbi_fail(err, SB_ERR_ARGUMENT, "training.groups",
+                                "every one of training.groups must be an object");
+            sb_status status =
+                read_group(item, &recipe->groups[recipe->group_count++], recipe->weight_decay, err);
+            if (status != SB_OK) return status;
         }
     }
-    recipe->groups[recipe->group_count++] =
-        (sbi_group){.pattern = "*", .weight_decay = (float)recipe->weight_decay, .rate_ratio = 1.0f};
+    recipe->groups[recipe->group_count++] = (sbi_group){
+        .pattern = "*", .weight_decay = (float)recipe->weight_decay, .rate_ratio = 1.0f};
     return SB_OK;
 }
 
-static int digit(char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; }
+static int digit(char c) {
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
 
 // The table as the recipe gives it ("3a83126f 3b03126f ..."), else by the formula of nn/schedule.c.
-static sb_status read_rates(sb_context *ctx, sbi_arena *arena, const sbi_json *training, sbi_recipe *recipe, sb_error *err) {
+static sb_status read_rates(sb_context *ctx, sbi_arena *arena, const sbi_json *training,
+                            sbi_recipe *recipe, sb_error *err) {
     recipe->rates = sbi_arena_allocate(arena, recipe->steps, sizeof *recipe->rates, err);
-    if (!recipe->rates)
-        return SB_ERR_MEMORY;
+    if (!recipe->rates) return SB_ERR_MEMORY;
     const sbi_json *given = training ? sbi_json_member(training, "learning_rates") : NULL;
     if (!given)
-        return sbi_schedule_cosine(ctx, recipe->steps, recipe->warm_up, recipe->learning_rate, recipe->minimum_ratio,
-                                   recipe->rates, err);
+        return sbi_schedule_cosine(ctx, recipe->steps, recipe->warm_up, recipe->learning_rate,
+                                   recipe->minimum_ratio, recipe->rates, err);
     bool good = given->kind == SBI_JSON_STRING && given->length == 9 * recipe->steps - 1;
     for (int64_t t = 0; t < recipe->steps && good; t++) {
         const char *at = given->text + 9 * t;
@@ -218,12 +236,14 @@ static sb_status read_rates(sb_context *ctx, sbi_arena *arena, const sbi_json *t
             good = good && digit(at[i]) >= 0;
             bits = bits << 4 | ((uint32_t)digit(at[i]) & 15u);
         }
-        good = good && at[8] == (t + 1 < recipe->steps ? ' ' : 0) && bits < 0x7f800000u; // finite, not negative
+        good = good && at[8] == (t + 1 < recipe->steps ? ' ' : 0) &&
+               bits < 0x7f800000u; // finite, not negative
         memcpy(&recipe->rates[t], &bits, sizeof bits);
     }
     if (!good)
         return sbi_fail(err, SB_ERR_ARGUMENT, "training.learning_rates",
-                        "training.learning_rates must be the bits of %lld finite float32, eight hexadecimal digits each, "
+                        "training.learning_rates must be the bits of %lld finite float32, eight "
+                        "hexadecimal digits each, "
                         "with a space between",
                         (long long)recipe->steps);
     return SB_OK;
@@ -232,13 +252,16 @@ static sb_status read_rates(sb_context *ctx, sbi_arena *arena, const sbi_json *t
 static sb_status check(const sbi_recipe *recipe, sb_error *err) {
     const sbi_model *m = &recipe->model;
     if (m->hidden_size % m->heads != 0 || m->hidden_size / m->heads % 2 != 0)
-        return sbi_fail(err, SB_ERR_ARGUMENT, "model.heads", "model.hidden_size %lld must split into %lld heads of even size",
+        return sbi_fail(err, SB_ERR_ARGUMENT, "model.heads",
+                        "model.hidden_size %lld must split into %lld heads of even size",
                         (long long)m->hidden_size, (long long)m->heads);
     if (m->heads % m->kv_heads != 0)
-        return sbi_fail(err, SB_ERR_ARGUMENT, "model.kv_heads", "model.heads %lld is no multiple of model.kv_heads %lld",
+        return sbi_fail(err, SB_ERR_ARGUMENT, "model.kv_heads",
+                        "model.heads %lld is no multiple of model.kv_heads %lld",
                         (long long)m->heads, (long long)m->kv_heads);
     if (recipe->warm_up > recipe->steps)
-        return sbi_fail(err, SB_ERR_ARGUMENT, "training.warm_up", "training.warm_up %lld is more than training.steps %lld",
+        return sbi_fail(err, SB_ERR_ARGUMENT, "training.warm_up",
+                        "training.warm_up %lld is more than training.steps %lld",
                         (long long)recipe->warm_up, (long long)recipe->steps);
     return SB_OK;
 }
@@ -260,8 +283,7 @@ static sb_status write_text(sb_context *ctx, sbi_arena *arena, sbi_recipe *recip
         sbi_text_add(&text, ",\n  \"%s\": {", sections[s]);
         for (size_t i = 0; i < FIELD_COUNT; i++) {
             const field *f = &fields[i];
-            if (strcmp(f->section, sections[s]) != 0)
-                continue;
+            if (strcmp(f->section, sections[s]) != 0) continue;
             sbi_text_add(&text, "%s\n    \"%s\": ", first ? "" : ",", f->key);
             first = false;
             if (f->kind == REAL)
@@ -275,9 +297,11 @@ static sb_status write_text(sb_context *ctx, sbi_arena *arena, sbi_recipe *recip
             sbi_text_add(&text, ",\n    \"groups\": [");
             for (int64_t g = 0; g + 1 < recipe->group_count; g++) {
                 sbi_text_add(&text, "%s\n      {\"pattern\": ", g ? "," : "");
-                sbi_text_add_json_string(&text, recipe->groups[g].pattern, (int64_t)strlen(recipe->groups[g].pattern));
+                sbi_text_add_json_string(&text, recipe->groups[g].pattern,
+                                         (int64_t)strlen(recipe->groups[g].pattern));
                 sbi_text_add(&text, ", ");
-                write_real_member(&text, "weight_decay", (double)recipe->groups[g].weight_decay, ", ");
+                write_real_member(&text, "weight_decay", (double)recipe->groups[g].weight_decay,
+                                  ", ");
                 write_real_member(&text, "rate_ratio", (double)recipe->groups[g].rate_ratio, "}");
             }
             sbi_text_add(&text, "],\n    \"learning_rates\": \"");
@@ -291,18 +315,14 @@ static sb_status write_text(sb_context *ctx, sbi_arena *arena, sbi_recipe *recip
         sbi_text_add(&text, "\n  }");
     }
     sbi_text_add(&text, ",\n  \"data\": {");
-    if (recipe->data_sha256[0])
-        sbi_text_add(&text, "\"sha256\": \"%s\", ", recipe->data_sha256);
+    if (recipe->data_sha256[0]) sbi_text_add(&text, "\"sha256\": \"%s\", ", recipe->data_sha256);
     sbi_text_add(&text, "\"held_out\": %lld}\n}\n", (long long)recipe->held_out);
-    if (!text.failed)
-        recipe->text = sbi_arena_string(arena, text.bytes, (size_t)text.length, err);
+    if (!text.failed) recipe->text = sbi_arena_string(arena, text.bytes, (size_t)text.length, err);
     recipe->text_length = text.length;
     bool failed = text.failed;
     sbi_text_free(&text);
-    if (failed)
-        return sbi_fail(err, SB_ERR_MEMORY, "", "out of memory for the recipe's text");
-    if (!recipe->text)
-        return SB_ERR_MEMORY;
+    if (failed) return sbi_fail(err, SB_ERR_MEMORY, "", "out of memory for the recipe's text");
+    if (!recipe->text) return SB_ERR_MEMORY;
     sbi_sha256_hex(recipe->text, recipe->text_length, recipe->sha256);
     return SB_OK;
 }
@@ -316,7 +336,8 @@ void sbi_sha256_hex(const void *bytes, int64_t size, char out[65]) {
     sbi_hex(digest, 32, out);
 }
 
-sb_status sbi_recipe_read(sb_context *ctx, sbi_arena *arena, const char *bytes, int64_t size, sbi_recipe *out, sb_error *err) {
+sb_status sbi_recipe_read(sb_context *ctx, sbi_arena *arena, const char *bytes, int64_t size,
+                          sbi_recipe *out, sb_error *err) {
     const sbi_json *root;
     const sbi_json *found[SECTION_COUNT] = {NULL};
     bool versioned = false;
@@ -328,25 +349,24 @@ sb_status sbi_recipe_read(sb_context *ctx, sbi_arena *arena, const char *bytes, 
             *integer_at(out, &fields[i]) = (int64_t)fields[i].standard;
     }
     sb_status status = sbi_json_read(arena, bytes, size, &root, err);
-    if (status != SB_OK)
-        return status;
+    if (status != SB_OK) return status;
     if (root->kind != SBI_JSON_OBJECT)
         return sbi_fail(err, SB_ERR_FORMAT, "recipe", "a recipe is a JSON object");
     for (const sbi_json *member = root->first; member; member = member->next) {
         size_t s = 0;
-        while (s < SECTION_COUNT && !is(member, sections[s]))
-            s++;
+        while (s < SECTION_COUNT && !is(member, sections[s])) s++;
         int64_t version;
         if (s < SECTION_COUNT) {
-            if (member->kind != SBI_JSON_OBJECT)
-                return refuse(err, "", member, "an object");
+            if (member->kind != SBI_JSON_OBJECT) return refuse(err, "", member, "an object");
             found[s] = member;
         } else if (is(member, "recipe")) {
-            if (member->kind != SBI_JSON_NUMBER || !sbi_json_integer(member, &version) || version != 1)
+            if (member->kind != SBI_JSON_NUMBER || !sbi_json_integer(member, &version) ||
+                version != 1)
                 return refuse(err, "", member, "1, the version of recipes that this release reads");
             versioned = true;
         } else if (is(member, "name")) {
-            bool good = member->kind == SBI_JSON_STRING && member->length > 0 && member->length < (int64_t)sizeof out->name;
+            bool good = member->kind == SBI_JSON_STRING && member->length > 0 &&
+                        member->length < (int64_t)sizeof out->name;
             for (int64_t i = 0; i < member->length && good; i++)
                 good = member->text[i] > 31 && member->text[i] < 127;
             if (!good)
@@ -357,26 +377,23 @@ sb_status sbi_recipe_read(sb_context *ctx, sbi_arena *arena, const char *bytes, 
         }
     }
     if (!versioned)
-        return sbi_fail(err, SB_ERR_ARGUMENT, "recipe", "the recipe must give \"recipe\": 1, its version");
+        return sbi_fail(err, SB_ERR_ARGUMENT, "recipe",
+                        "the recipe must give \"recipe\": 1, its version");
     for (size_t s = 0; s + 1 < SECTION_COUNT && status == SB_OK; s++)
         status = read_section(sections[s], found[s], out, err);
-    if (status == SB_OK)
-        status = read_data(found[SECTION_COUNT - 1], out, err);
-    if (status == SB_OK)
-        status = read_groups(found[1], out, err);
-    if (status == SB_OK)
-        status = check(out, err);
-    if (status == SB_OK)
-        status = read_rates(ctx, arena, found[1], out, err);
+    if (status == SB_OK) status = read_data(found[SECTION_COUNT - 1], out, err);
+    if (status == SB_OK) status = read_groups(found[1], out, err);
+    if (status == SB_OK) status = check(out, err);
+    if (status == SB_OK) status = read_rates(ctx, arena, found[1], out, err);
     return status == SB_OK ? write_text(ctx, arena, out, err) : status;
 }
 
-sb_status sbi_recipe_load(sb_context *ctx, sbi_arena *arena, const char *path, sbi_recipe *out, sb_error *err) {
+sb_status sbi_recipe_load(sb_context *ctx, sbi_arena *arena, const char *path, sbi_recipe *out,
+                          sb_error *err) {
     uint8_t *bytes = NULL;
     int64_t size = 0;
     sb_status status = sbi_file_read(&ctx->allocator, path, INT64_C(1) << 30, &bytes, &size, err);
-    if (status == SB_OK)
-        status = sbi_recipe_read(ctx, arena, (const char *)bytes, size, out, err);
+    if (status == SB_OK) status = sbi_recipe_read(ctx, arena, (const char *)bytes, size, out, err);
     sbi_release(&ctx->allocator, bytes);
     return status;
 }

@@ -4,8 +4,8 @@
 
 #define MAGIC 0x53424d31u // "SBM1": a stray byte is noticed at the next header
 
-sb_status sbi_message_send(int socket, sbi_message_kind kind, int64_t a, int64_t b, const void *payload, int64_t bytes,
-                           sb_error *err) {
+sb_status sbi_message_send(int socket, sbi_message_kind kind, int64_t a, int64_t b,
+                           const void *payload, int64_t bytes, sb_error *err) {
     sbi_message header = {.magic = MAGIC, .kind = kind, .a = a, .b = b, .bytes = bytes};
     sb_status status = sbi_socket_send(socket, &header, sizeof header, err);
     return status == SB_OK && bytes ? sbi_socket_send(socket, payload, bytes, err) : status;
@@ -13,32 +13,33 @@ sb_status sbi_message_send(int socket, sbi_message_kind kind, int64_t a, int64_t
 
 sb_status sbi_message_receive_any(int socket, sbi_message *out, sb_error *err) {
     sb_status status = sbi_socket_receive(socket, out, sizeof *out, err);
-    if (status != SB_OK)
-        return status;
+    if (status != SB_OK) return status;
     if (out->magic != MAGIC || out->bytes < 0)
-        return sbi_fail(err, SB_ERR_WORKER, "worker", "another process of this step sent bytes that are no message");
+        return sbi_fail(err, SB_ERR_WORKER, "worker",
+                        "another process of this step sent bytes that are no message");
     if (out->kind == SBI_MESSAGE_ERROR) {
         sb_error theirs = {0};
         if (out->bytes != (int64_t)sizeof theirs)
-            return sbi_fail(err, SB_ERR_WORKER, "worker", "another process of this step failed without saying why");
+            return sbi_fail(err, SB_ERR_WORKER, "worker",
+                            "another process of this step failed without saying why");
         status = sbi_socket_receive(socket, &theirs, sizeof theirs, err);
-        if (status != SB_OK)
-            return status;
+        if (status != SB_OK) return status;
         theirs.argument[sizeof theirs.argument - 1] = 0;
         theirs.message[sizeof theirs.message - 1] = 0;
         if (theirs.status <= SB_OK || theirs.status > SB_ERR_INTERNAL)
             theirs.status = SB_ERR_WORKER;
-        if (err)
-            *err = theirs;
+        if (err) *err = theirs;
         return theirs.status;
     }
     return SB_OK;
 }
 
-sb_status sbi_message_receive(int socket, sbi_message_kind expected, sbi_message *out, sb_error *err) {
+sb_status sbi_message_receive(int socket, sbi_message_kind expected, sbi_message *out,
+                              sb_error *err) {
     sb_status status = sbi_message_receive_any(socket, out, err);
     if (status == SB_OK && out->kind != (uint32_t)expected)
-        return sbi_fail(err, SB_ERR_WORKER, "worker", "another process of this step sent message %u where %d was due",
-                        out->kind, (int)expected);
+        return sbi_fail(err, SB_ERR_WORKER, "worker",
+                        "another process of this step sent message %u where %d was due", out->kind,
+                        (int)expected);
     return status;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fixed tree over shard numbers, and the threads that fill it. Which thread computes or combines what, and when,
-// is schedule; the pairs and the order left + right are the tree's.
+// The fixed tree over shard numbers, and the threads that fill it. Which thread computes or
+// combines what, and when, is schedule; the pairs and the order left + right are the tree's.
 #include "shard.h"
 
 #include <stdatomic.h>
@@ -32,11 +32,12 @@ static void lock(sbi_tree *tree) {
     }
 }
 
-static void unlock(sbi_tree *tree) { atomic_flag_clear_explicit(&tree->lock, memory_order_release); }
+static void unlock(sbi_tree *tree) {
+    atomic_flag_clear_explicit(&tree->lock, memory_order_release);
+}
 
 void sbi_tree_free(sbi_tree *tree) {
-    if (!tree)
-        return;
+    if (!tree) return;
     sbi_tree_reset(tree);
     for (sbi_gradient *g = tree->spare, *next; g; g = next) {
         next = g->next;
@@ -45,20 +46,20 @@ void sbi_tree_free(sbi_tree *tree) {
     }
     if (tree->slots)
         for (int i = 0; i < tree->slot_count; i++)
-            if (tree->slots[i].ctx != tree->ctx)
-                sbi_context_free(tree->slots[i].ctx);
+            if (tree->slots[i].ctx != tree->ctx) sbi_context_free(tree->slots[i].ctx);
     sbi_release(&tree->ctx->allocator, tree->slots);
     sbi_release(&tree->ctx->allocator, tree);
 }
 
-sb_status sbi_tree_new(sb_context *ctx, const sbi_shard_job *job, int64_t first, int64_t count, sbi_tree **out, sb_error *err) {
+sb_status sbi_tree_new(sb_context *ctx, const sbi_shard_job *job, int64_t first, int64_t count,
+                       sbi_tree **out, sb_error *err) {
     *out = NULL;
-    if (job->shards < 1 || first < 0 || count < 0 || count > job->shards || first > job->shards - count)
-        return sbi_fail(err, SB_ERR_ARGUMENT, "shards", "shards %lld + %lld are not among %lld", (long long)first,
-                        (long long)count, (long long)job->shards);
+    if (job->shards < 1 || first < 0 || count < 0 || count > job->shards ||
+        first > job->shards - count)
+        return sbi_fail(err, SB_ERR_ARGUMENT, "shards", "shards %lld + %lld are not among %lld",
+                        (long long)first, (long long)count, (long long)job->shards);
     sbi_tree *tree = sbi_allocate(&ctx->allocator, 1, sizeof *tree, err);
-    if (!tree)
-        return SB_ERR_MEMORY;
+    if (!tree) return SB_ERR_MEMORY;
     tree->ctx = ctx;
     tree->job = *job;
     tree->first = first;
@@ -87,8 +88,7 @@ int sbi_tree_slots(const sbi_tree *tree) { return tree->slot_count; }
 sb_status sbi_tree_spare(sbi_tree *tree, sbi_gradient **out, sb_error *err) {
     lock(tree);
     sbi_gradient *g = tree->spare;
-    if (g)
-        tree->spare = g->next;
+    if (g) tree->spare = g->next;
     unlock(tree);
     sb_status status = SB_OK;
     if (!g) {
@@ -113,13 +113,14 @@ static void give(sbi_tree *tree, sbi_gradient **list, sbi_gradient *g) {
 void sbi_tree_give(sbi_tree *tree, sbi_gradient *gradient) { give(tree, &tree->spare, gradient); }
 
 // Adds a node and combines upwards as far as both sides are there.
-static sb_status enter(sbi_tree *tree, sb_context *ctx, sbi_gradient *g, int level, int64_t index, sb_error *err) {
+static sb_status enter(sbi_tree *tree, sb_context *ctx, sbi_gradient *g, int level, int64_t index,
+                       sb_error *err) {
     int64_t nodes = tree->job.shards; // of this level
-    for (int l = 0; l < level; l++)
-        nodes = nodes / 2 + nodes % 2;
+    for (int l = 0; l < level; l++) nodes = nodes / 2 + nodes % 2;
     if (index < 0 || index >= nodes) {
         give(tree, &tree->spare, g);
-        return sbi_fail(err, SB_ERR_ARGUMENT, "index", "level %d of the tree has no node %lld", level, (long long)index);
+        return sbi_fail(err, SB_ERR_ARGUMENT, "index", "level %d of the tree has no node %lld",
+                        level, (long long)index);
     }
     for (;; level++, index /= 2, nodes = nodes / 2 + nodes % 2) {
         g->level = level;
@@ -130,12 +131,10 @@ static sb_status enter(sbi_tree *tree, sb_context *ctx, sbi_gradient *g, int lev
             unlock(tree);
             return SB_OK;
         }
-        if (index == nodes - 1 && index % 2 == 0)
-            continue; // the last odd one passes up
+        if (index == nodes - 1 && index % 2 == 0) continue; // the last odd one passes up
         lock(tree);
         sbi_gradient **at = &tree->waiting;
-        while (*at && ((*at)->level != level || (*at)->index != (index ^ 1)))
-            at = &(*at)->next;
+        while (*at && ((*at)->level != level || (*at)->index != (index ^ 1))) at = &(*at)->next;
         sbi_gradient *sibling = *at;
         if (sibling) {
             *at = sibling->next;
@@ -144,8 +143,7 @@ static sb_status enter(sbi_tree *tree, sb_context *ctx, sbi_gradient *g, int lev
             tree->waiting = g;
         }
         unlock(tree);
-        if (!sibling)
-            return SB_OK;
+        if (!sibling) return SB_OK;
         sbi_gradient *left = index % 2 ? sibling : g, *right = index % 2 ? g : sibling;
         sb_status status = sbi_binary(ctx, SB_ADD, left->flat, right->flat, left->flat, err);
         give(tree, &tree->spare, right);
@@ -157,7 +155,8 @@ static sb_status enter(sbi_tree *tree, sb_context *ctx, sbi_gradient *g, int lev
     }
 }
 
-sb_status sbi_tree_add(sbi_tree *tree, sbi_gradient *gradient, int level, int64_t index, sb_error *err) {
+sb_status sbi_tree_add(sbi_tree *tree, sbi_gradient *gradient, int level, int64_t index,
+                       sb_error *err) {
     return enter(tree, tree->ctx, gradient, level, index, err);
 }
 
@@ -166,15 +165,16 @@ static void fill_slot(void *argument, int64_t number) {
     sbi_tree *tree = s->tree;
     for (;;) {
         lock(tree);
-        int64_t shard = tree->failed_shard < 0 && tree->next < tree->first + tree->count ? tree->next++ : -1;
+        int64_t shard =
+            tree->failed_shard < 0 && tree->next < tree->first + tree->count ? tree->next++ : -1;
         unlock(tree);
-        if (shard < 0)
-            return;
+        if (shard < 0) return;
         sb_error failure = {0};
         sbi_gradient *g = NULL;
         sb_status status = sbi_tree_spare(tree, &g, &failure);
         if (status == SB_OK) {
-            status = tree->job.compute(tree->job.user, s->ctx, s->number, shard, g, &tree->losses[shard], &failure);
+            status = tree->job.compute(tree->job.user, s->ctx, s->number, shard, g,
+                                       &tree->losses[shard], &failure);
             if (status == SB_OK)
                 status = enter(tree, s->ctx, g, 0, shard, &failure);
             else
@@ -200,22 +200,22 @@ sb_status sbi_tree_compute(sbi_tree *tree, double *losses, sb_error *err) {
         fill_slot(tree->slots, 0);
     else
         sbi_pool_run(tree->ctx->pool, tree->slot_count, fill_slot, tree->slots);
-    if (tree->failed_shard < 0)
-        return SB_OK;
-    if (err)
-        *err = tree->failure;
+    if (tree->failed_shard < 0) return SB_OK;
+    if (err) *err = tree->failure;
     return tree->failure.status;
 }
 
-sbi_gradient *sbi_tree_waiting(sbi_tree *tree, sbi_gradient *after) { return after ? after->next : tree->waiting; }
+sbi_gradient *sbi_tree_waiting(sbi_tree *tree, sbi_gradient *after) {
+    return after ? after->next : tree->waiting;
+}
 
 sbi_gradient *sbi_tree_root(sbi_tree *tree) { return tree->root; }
 
 int64_t sbi_tree_loose(int64_t shards, int64_t first, int64_t count) {
-    int64_t low = first, high = first + count, loose = 0; // the complete nodes of a level of `nodes`
+    int64_t low = first, high = first + count,
+            loose = 0; // the complete nodes of a level of `nodes`
     for (int64_t nodes = shards; low < high; nodes = nodes / 2 + nodes % 2) {
-        if (nodes == 1)
-            return loose + 1;
+        if (nodes == 1) return loose + 1;
         if (low % 2 == 1) {
             loose++;
             low++;
