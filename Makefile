@@ -35,6 +35,7 @@ proof: build
 
 ## make bench   speed beside the peers, as ratios
 bench: build
+	@tools/deps.sh libopenblas0-pthread python3-venv || echo "(without them some benches have no peer)" >&2
 	@python3 bench/bench.py --build $(BUILD)
 
 clean:

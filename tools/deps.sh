@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Installs what building and testing need on Debian 12: by apt as root; otherwise prints the line to run.
+# deps.sh [PACKAGE ...]: installs what building and testing need on Debian 12, and the packages named: by apt as root;
+# otherwise prints the line to run.
 packages="git gcc g++ clang clang-format cmake ninja-build python3 libmpfr-dev libgmp-dev libssl-dev libgomp1 binutils
 qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross gcc-riscv64-linux-gnu libc6-dev-riscv64-cross
-gcc-s390x-linux-gnu libc6-dev-s390x-cross"
+gcc-s390x-linux-gnu libc6-dev-s390x-cross $*"
 missing=
 for package in $packages; do
     status=$(dpkg-query -W -f='${Status}' "$package" 2>/dev/null) || status=
