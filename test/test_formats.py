@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A run's files read by docs/lm.md alone: the recipe's full text, the ledger and its chain, the checkpoint to the byte.
-Nothing of the command's code is used but what it wrote.
+"""A run's files read by docs/lm.md alone: the recipe's full text, the learning rates, the initial weights from their streams,
+the ledger and its chain, the checkpoint to the byte. Nothing of the command's code is used but what it wrote.
 
 test_formats.py COMMAND
 """
 import hashlib
 import json
+import math
 import os
+import statistics
 import struct
 import subprocess
 import sys
@@ -67,12 +69,12 @@ def full_text(recipe, rates):
     for section, keys in TABLE.items():
         members = [member(section, key) for key in keys.split()]
         if section == "training":
-            groups = recipe["training"].get("groups", [{"pattern": "*norm.weight", "weight_decay": 0.0}, {"pattern": "*.bias", "weight_decay": 0.0}])
+            groups = recipe["training"].get("groups", [{"pattern": p, "weight_decay": 0.0} for p in ("*norm.weight", "*.bias")])
             lines = []
             for group in groups:
                 numbers = [group.get("weight_decay", recipe["training"].get("weight_decay", 0.1)), group.get("rate_ratio", 1.0)]
-                numbers = [struct.unpack("<f", struct.pack("<f", x))[0] for x in numbers]
-                lines.append(f'\n      {{"pattern": {json.dumps(group["pattern"])}, "weight_decay": {real(numbers[0])}, "rate_ratio": {real(numbers[1])}}}')
+                decay, ratio = (real(float32(x)) for x in numbers)
+                lines.append(f'\n      {{"pattern": {json.dumps(group["pattern"])}, "weight_decay": {decay}, "rate_ratio": {ratio}}}')
             members += ['    "groups": [' + ",".join(lines) + "]", f'    "learning_rates": "{rates}"']
         text += f',\n  "{section}": {{\n' + ",\n".join(members) + "\n  }"
     data = recipe.get("data", {})
@@ -90,6 +92,64 @@ def tree(arrays):
         for at in range(0, len(data), 65536):
             whole.update(hashlib.sha256(data[at:at + 65536]).digest())
     return whole.hexdigest()
+
+
+def float32(x):
+    return struct.unpack("<f", struct.pack("<f", x))[0]
+
+
+def philox(counter, key):
+    """T11."""
+    c, k = list(counter), list(key)
+    for _ in range(10):
+        p, q = 0xD2511F53 * c[0], 0xCD9E8D57 * c[2]
+        c = [q >> 32 ^ c[1] ^ k[0], q & 0xffffffff, p >> 32 ^ c[3] ^ k[1], p & 0xffffffff]
+        k = [(k[0] + 0x9E3779B9) & 0xffffffff, (k[1] + 0xBB67AE85) & 0xffffffff]
+    return c
+
+
+def parameters(m):
+    """Names, shapes and deviations (None: ones), in the model's order; untied, with a final norm, without biases."""
+    d, wide, words, narrow = m["hidden_size"], m["intermediate_size"], 256, m["kv_heads"] * (m["hidden_size"] // m["heads"])
+    small, less = float32(0.02), float32(0.02 / math.sqrt(2.0 * m["layers"]))
+    yield "model.embed_tokens.weight", (words, d), small
+    for i in range(m["layers"]):
+        at = f"model.layers.{i}."
+        yield at + "input_layernorm.weight", (d,), None
+        for name, rows, deviation in (("q", d, small), ("k", narrow, small), ("v", narrow, small), ("o", d, less)):
+            yield at + f"self_attn.{name}_proj.weight", (rows, d), deviation
+        yield at + "post_attention_layernorm.weight", (d,), None
+        for name, shape, deviation in (("gate", (wide, d), small), ("up", (wide, d), small), ("down", (d, wide), less)):
+            yield at + f"mlp.{name}_proj.weight", shape, deviation
+    yield "model.norm.weight", (d,), None
+    yield "lm_head.weight", (words, d), small
+
+
+def initial_state(recipe):
+    """The digest of the state of step 0. (The inverse normal in double, rounded: enough for the seeds used here.)"""
+    seed, normal, arrays = recipe["training"]["seed"], statistics.NormalDist(), {}
+    for i, (name, shape, deviation) in enumerate(parameters(recipe["model"])):
+        size, values = math.prod(shape), []
+        for block in range((size + 3) // 4 if deviation else 0):
+            for word in philox((block, 0, i, 1), (seed & 0xffffffff, seed >> 32)):
+                values.append(float32(normal.inv_cdf((word + 0.5) / 2**32)) * deviation)
+        values = values[:size] if deviation else [1.0] * size
+        arrays[name.encode()] = (b"float32", shape, struct.pack(f"<{size}f", *values))
+        for moment in ("first", "second"):
+            arrays[f"optimizer.{moment}.{name}".encode()] = (b"float32", shape, bytes(4 * size))
+    arrays[b"optimizer.power"] = (b"float64", (2,), struct.pack("<2d", 1.0, 1.0))
+    return tree(arrays)
+
+
+def rates_of(training):
+    steps, warm, peak, ratio = training["steps"], training["warm_up"], training["learning_rate"], training["minimum_ratio"]
+    for t in range(1, steps + 1):
+        if t <= warm:
+            rate = peak * t / warm
+        else:
+            cosine = float32(math.cos(float32(math.pi * (t - warm) / (steps - warm))))
+            rate = peak * (ratio + (1 - ratio) * ((1 + cosine) * 0.5))
+        yield struct.pack(">f", rate).hex()
 
 
 def quoted(text):
@@ -149,6 +209,8 @@ def main():
             check(lines.pop() == b"", "the ledger's last newline")
             rates = " ".join(json.loads(line)["rate"] for line in lines[1:])
             check(text == full_text(recipe, rates), f"the full text: {text.decode()}\nby the page: {full_text(recipe, rates).decode()}")
+            check(rates == " ".join(rates_of(recipe["training"])), f"rates {rates}")
+            check(json.loads(lines[0])["state"] == initial_state(recipe), "the state of step 0")
             previous = "0" * 64
             for number, line in enumerate(lines):
                 entry = json.loads(line)
