@@ -444,6 +444,8 @@ static void test_contexts(void) {
     sb_context *ctx = plain;
     sb_context_options options = {.size = 2};
     CHECK(sb_context_new(&options, &ctx, &err) == SB_ERR_ARGUMENT && strcmp(err.argument, "options") == 0 && !ctx, "size 2");
+    options.size = SIZE_MAX / 3; // never set: what lies behind must not be read
+    CHECK(sb_context_new(&options, &ctx, &err) == SB_ERR_ARGUMENT && strcmp(err.argument, "options") == 0 && !ctx, "a size never set");
     struct { sb_context_options known; long later; } newer = {.known = {.size = sizeof newer, .threads = 1}, .later = 0};
     CHECK(sb_context_new(&newer.known, &ctx, &err) == SB_OK, "a larger struct whose news are 0: %s", err.message);
     sb_context_free(ctx);

@@ -283,6 +283,12 @@ static void check_train_and_resume(void) {
                     inside("parts/step-000000008/model.safetensors")),
           "checkpoints differ");
     CHECK(same_file(inside("straight/best.json"), inside("parts/best.json")), "the best differs");
+    for (int step = 0; step <= 8; step++) { // interruptions leave none of their own, and push none out
+        char a[80], b[80];
+        snprintf(a, sizeof a, "straight/step-%09d/model.safetensors", step);
+        snprintf(b, sizeof b, "parts/step-%09d/model.safetensors", step);
+        CHECK(sbi_file_present(inside(a)) == sbi_file_present(inside(b)), "the checkpoint of step %d is in one folder only", step);
+    }
     run = run_in("parts", 0, &h);
     CHECK(sb_lm_resume(ctx, &run, &err) == SB_OK && h.steps == 0,
           "resuming a finished run does nothing");

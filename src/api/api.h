@@ -53,6 +53,9 @@ static inline sb_status sbi_api_options(const void *from, void *to, size_t size,
     if (given < sizeof given)
         return sbi_fail(err, SB_ERR_ARGUMENT, "options", "options->size is %zu: expected sizeof the struct, %zu", given,
                         size);
+    if (given > 4096) // no struct of a release to come: a size that was never set
+        return sbi_fail(err, SB_ERR_ARGUMENT, "options", "options->size is %zu: expected sizeof the struct, %zu", given,
+                        size);
     memset(to, 0, size);
     memcpy(to, from, given < size ? given : size);
     memcpy(to, &size, sizeof size);

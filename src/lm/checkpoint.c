@@ -183,14 +183,21 @@ typedef struct survey {
     const sbi_allocator *allocator;
     const char *folder;
     int64_t newest, keep, best; // newest: with a checkpoint
+    const sbi_recipe *recipe;   // NULL: only the newest is asked for
     bool counting;              // the first pass; the second removes
-    int64_t count, seen;        // checkpoints in all, and so far in the second pass
+    int64_t count, seen;        // scheduled ones in all, and so far in the second pass
 } survey;
 
 static bool complete(const char *folder, int64_t step) {
     char path[SBI_PATH];
     return sbi_checkpoint_path(folder, step, SBI_CHECKPOINT_FILE, path, NULL) == SB_OK &&
            sbi_file_present(path);
+}
+
+// An interruption leaves a checkpoint of its own. It goes once there is a newer one, and does not push
+// out a scheduled one: so a run that was interrupted keeps what an undisturbed one keeps.
+static bool scheduled(const sbi_recipe *r, int64_t step) {
+    return step == 0 || step == r->steps || (r->every > 0 && step % r->every == 0);
 }
 
 static sb_status survey_entry(void *user, const char *name,
@@ -201,12 +208,14 @@ static sb_status survey_entry(void *user, const char *name,
         return !s->counting && left_behind(name) ? remove_in(s->folder, name, err) : SB_OK;
     bool whole = complete(s->folder, step);
     if (s->counting) {
-        s->count += whole;
+        s->count += whole && s->recipe && scheduled(s->recipe, step);
         if (whole) s->newest = step;
         return SB_OK;
     }
     if (!whole) return remove_checkpoint(s->allocator, s->folder, step, err);
-    if (s->seen++ < s->count - s->keep && step != s->best)
+    bool stays = scheduled(s->recipe, step) ? s->seen++ >= s->count - s->keep || step == s->best
+                                            : step == s->newest;
+    if (!stays)
         return remove_checkpoint(s->allocator, s->folder, step, err);
     char path[SBI_PATH];
     sb_status status = sbi_checkpoint_path(s->folder, step, "", path, err);
@@ -218,6 +227,7 @@ sb_status sbi_checkpoint_prune(const sbi_trainer *t, const char *folder, sb_erro
     const sbi_allocator *allocator = &t->ctx->allocator;
     survey s = {.allocator = allocator,
                 .folder = folder,
+                .recipe = t->recipe,
                 .keep = t->recipe->keep,
                 .best = t->best_step,
                 .counting = true};
