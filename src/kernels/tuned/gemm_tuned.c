@@ -63,20 +63,15 @@ static inline __attribute__((always_inline)) void multiply(const int rows, const
     const int64_t b_step = p->b_step, a_row = packed ? 1 : p->a_row, a_step = packed ? STRIP : 1;
     for (int64_t s = 0; s < p->depth; s += CHUNK) {
         vec r[ROWS][ACROSS];
-#pragma GCC unroll 16
-        for (int i = 0; i < rows; i++)
-#pragma GCC unroll 4
-            for (int j = 0; j < ACROSS; j++) r[i][j] = vec_all(0.0f);
+        UNROLL for (int i = 0; i < rows; i++)
+            UNROLL for (int j = 0; j < ACROSS; j++) r[i][j] = vec_all(0.0f);
         int64_t steps = p->depth - s < CHUNK ? p->depth - s : CHUNK;
         for (int64_t t = 0; t < steps; t++) {
             vec y[ACROSS];
-#pragma GCC unroll 4
-            for (int j = 0; j < ACROSS; j++) y[j] = vec_load(b + j * LANES);
-#pragma GCC unroll 16
-            for (int i = 0; i < rows; i++) {
+            UNROLL for (int j = 0; j < ACROSS; j++) y[j] = vec_load(b + j * LANES);
+            UNROLL for (int i = 0; i < rows; i++) {
                 vec x = vec_all(a[i * a_row]);
-#pragma GCC unroll 4
-                for (int j = 0; j < ACROSS; j++) r[i][j] = vec_fma(x, y[j], r[i][j]);
+                UNROLL for (int j = 0; j < ACROSS; j++) r[i][j] = vec_fma(x, y[j], r[i][j]);
             }
             a += a_step;
             b += b_step;
@@ -85,19 +80,15 @@ static inline __attribute__((always_inline)) void multiply(const int rows, const
         const vec zero = vec_all(0.0f);
         const int first = at / CHUNK % CHUNKS_A_RUN == 0, last = at + steps == p->k;
         if (last && p->direct) {
-#pragma GCC unroll 16
-            for (int i = 0; i < rows; i++)
-#pragma GCC unroll 4
-                for (int j = 0; j < ACROSS; j++) {
+            UNROLL for (int i = 0; i < rows; i++)
+                UNROLL for (int j = 0; j < ACROSS; j++) {
                     const vec t = first ? zero : vec_load(p->run + i * p->run_step + j * LANES);
                     vec_store(p->c + i * p->c_step + j * LANES, vec_canon(t + r[i][j]));
                 }
             return;
         }
-#pragma GCC unroll 16
-        for (int i = 0; i < rows; i++)
-#pragma GCC unroll 4
-            for (int j = 0; j < ACROSS; j++) {
+        UNROLL for (int i = 0; i < rows; i++)
+            UNROLL for (int j = 0; j < ACROSS; j++) {
                 float *t = p->run + i * p->run_step + j * LANES;
                 vec_store(t, (first ? zero : vec_load(t)) + r[i][j]);
             }

@@ -19,8 +19,7 @@ static inline void turned(const float *w, int64_t column, const float *x, int64_
     int64_t s = 0;
     for (; s + LANES <= count; s += LANES) {
         vec_transpose(w + s, column, LANES, square, LANES);
-#pragma GCC unroll 16
-        for (int u = 0; u < LANES; u++) sum = vec_fma(vec_all(x[s + u]), vec_load(square + u * LANES), sum);
+        UNROLL for (int u = 0; u < LANES; u++) sum = vec_fma(vec_all(x[s + u]), vec_load(square + u * LANES), sum);
     }
     for (; s < count; s++) {
         float y[LANES];

@@ -5,6 +5,12 @@
 
 #include <stdint.h>
 
+#if defined(__clang__)
+#define UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define UNROLL _Pragma("GCC unroll 64")
+#endif
+
 #if defined(__AVX512F__)
 #include <immintrin.h>
 enum { LANES = 16 };
@@ -48,14 +54,12 @@ static inline vec vec_canon(vec x) {
 // `width`). Only `rows` rows are there; the last stands for those beyond.
 static inline void vec_transpose(const float *from, int64_t step, int64_t rows, float *to, int64_t width) {
     vec r[LANES], t[LANES];
-#pragma GCC unroll 16
-    for (int i = 0; i < LANES; i++) {
+    UNROLL for (int i = 0; i < LANES; i++) {
         r[i] = vec_load(from + (i < rows ? i : rows - 1) * step);
     }
 #if defined(__AVX512F__)
     enum { LOW = 0x88, HIGH = 0xdd };
-#pragma GCC unroll 16
-    for (int i = 0; i < 16; i += 4) { // squares of 4 within each quarter
+    UNROLL for (int i = 0; i < 16; i += 4) { // squares of 4 within each quarter
         vec a = _mm512_unpacklo_ps(r[i], r[i + 1]), b = _mm512_unpackhi_ps(r[i], r[i + 1]);
         vec c = _mm512_unpacklo_ps(r[i + 2], r[i + 3]), d = _mm512_unpackhi_ps(r[i + 2], r[i + 3]);
         t[i] = _mm512_shuffle_ps(a, c, 0x44);
@@ -63,8 +67,7 @@ static inline void vec_transpose(const float *from, int64_t step, int64_t rows, 
         t[i + 2] = _mm512_shuffle_ps(b, d, 0x44);
         t[i + 3] = _mm512_shuffle_ps(b, d, 0xee);
     }
-#pragma GCC unroll 16
-    for (int i = 0; i < 4; i++) { // t[4 q + i]: columns i, i + 4, i + 8, i + 12 of rows 4 q .. 4 q + 3
+    UNROLL for (int i = 0; i < 4; i++) { // t[4 q + i]: columns i, i + 4, i + 8, i + 12 of rows 4 q .. 4 q + 3
         vec a = _mm512_shuffle_f32x4(t[i], t[i + 4], LOW), b = _mm512_shuffle_f32x4(t[i], t[i + 4], HIGH);
         vec c = _mm512_shuffle_f32x4(t[i + 8], t[i + 12], LOW), d = _mm512_shuffle_f32x4(t[i + 8], t[i + 12], HIGH);
         vec_store(to + i * width, _mm512_shuffle_f32x4(a, c, LOW));
@@ -73,8 +76,7 @@ static inline void vec_transpose(const float *from, int64_t step, int64_t rows, 
         vec_store(to + (i + 12) * width, _mm512_shuffle_f32x4(b, d, HIGH));
     }
 #elif defined(__AVX2__)
-#pragma GCC unroll 8
-    for (int i = 0; i < 8; i += 4) {
+    UNROLL for (int i = 0; i < 8; i += 4) {
         vec a = _mm256_unpacklo_ps(r[i], r[i + 1]), b = _mm256_unpackhi_ps(r[i], r[i + 1]);
         vec c = _mm256_unpacklo_ps(r[i + 2], r[i + 3]), d = _mm256_unpackhi_ps(r[i + 2], r[i + 3]);
         t[i] = _mm256_shuffle_ps(a, c, 0x44);
@@ -82,8 +84,7 @@ static inline void vec_transpose(const float *from, int64_t step, int64_t rows, 
         t[i + 2] = _mm256_shuffle_ps(b, d, 0x44);
         t[i + 3] = _mm256_shuffle_ps(b, d, 0xee);
     }
-#pragma GCC unroll 8
-    for (int i = 0; i < 4; i++) {
+    UNROLL for (int i = 0; i < 4; i++) {
         vec_store(to + i * width, _mm256_permute2f128_ps(t[i], t[i + 4], 0x20));
         vec_store(to + (i + 4) * width, _mm256_permute2f128_ps(t[i], t[i + 4], 0x31));
     }
