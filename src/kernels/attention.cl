@@ -49,24 +49,26 @@ KERNEL void NAME(k_attention)(GLOBAL const T *RESTRICT q, GLOBAL const T *RESTRI
     LANE_VAR(T, keep, 32);        // a
     LANE_VAR(T, take, 32);        // b
     LANE_VAR(f64, mass, 32);      // L
+    LANE_VAR(f64, inverse, 32);   // 1/L
     i64 tiles = (t + 31) / 32, pair = GROUP() / tiles, i0 = GROUP() % tiles * 32, batch = pair / h, head = pair % h;
     i32 rows = (i32)(t - i0 < 32 ? t - i0 : 32);
     i64 stride = g * d, last = causal && first + i0 + rows < keys ? first + i0 + rows : keys;
     GLOBAL const T *key_rows = k + (batch * s * g + head / (h / g)) * d;
     GLOBAL const T *value_rows = v + (batch * s * g + head / (h / g)) * d;
     GLOBAL const T *query_rows = q + ((batch * t + i0) * h + head) * d;
-    for (i32 c = 0; c < d; c++) {
-        PHASE(l, 32) {
-            ATI(query, l, c) = l < rows ? query_rows[l * h * d + c] : (T)0;
-            ATI(out, l, c) = (T)0;
+    PHASE(l, 32) { // (lanes without a row repeat the first)
+        GLOBAL const T *from = query_rows + (l < rows ? l : 0) * h * d;
+        for (i32 c = 0; c < d; c++) {
+            ATI(query, l, c) = from[c];
         }
-        LANE_END
-    }
-    PHASE(l, 32) {
         AT(best, l) = SBI_NONE;
         AT(mass, l) = K(0.0);
     }
     LANE_END
+    for (i32 c = 0; c < d; c++) {
+        PHASE(l, 32) { ATI(out, l, c) = (T)0; }
+        LANE_END
+    }
     for (i64 b0 = 0; b0 < last; b0 += 128) {
         i32 count = (i32)(last - b0 < 128 ? last - b0 : 128);
         GLOBAL const T *kb = key_rows + b0 * stride;
@@ -206,12 +208,19 @@ KERNEL void NAME(k_attention)(GLOBAL const T *RESTRICT q, GLOBAL const T *RESTRI
         PHASE(l, 32) {} // everyone has read `plain`
         PHASE_END
     }
+    PHASE(l, 32) { AT(inverse, l) = K(1.0) / AT(mass, l); }
+    LANE_END
+    for (i32 c = 0; c < d; c++) {
+        PHASE(l, 32) {
+            T x = sbi_canon_f32((T)((f64)ATI(out, l, c) * AT(inverse, l)));
+            ATI(out, l, c) = AT(best, l) == SBI_NONE ? (T)0 : x;
+        }
+        LANE_END
+    }
     PHASE(l, rows) {
         i64 row = (batch * t + i0 + l) * h + head;
-        i32 none = AT(best, l) == SBI_NONE;
-        f64 r = K(1.0) / AT(mass, l);
         for (i32 c = 0; c < d; c++) {
-            y[row * d + c] = none ? (T)0 : sbi_canon_f32((T)((f64)ATI(out, l, c) * r));
+            y[row * d + c] = ATI(out, l, c);
         }
         if (maximum) {
             maximum[row] = AT(best, l);
@@ -275,22 +284,25 @@ KERNEL void NAME(k_attention_dq)(GLOBAL const T *RESTRICT q, GLOBAL const T *RES
     i64 row0 = (batch * t + i0) * h + head;
     GLOBAL const T *key_rows = k + (batch * s * g + head / (h / g)) * d;
     GLOBAL const T *value_rows = v + (batch * s * g + head / (h / g)) * d;
+    PHASE(l, 32) { // (lanes without a row repeat the first)
+        i64 row = row0 + (l < rows ? l : 0) * h;
+        for (i32 c = 0; c < d; c++) {
+            ATI(query, l, c) = q[row * d + c];
+            ATI(slope, l, c) = dy[row * d + c];
+        }
+        AT(best, l) = maximum[row];
+        AT(part, l) = share[row];
+        AT(mean, l) = delta[row];
+    }
+    LANE_END
     for (i32 c = 0; c < d; c++) {
         PHASE(l, 32) {
-            ATI(query, l, c) = l < rows ? q[(row0 + l * h) * d + c] : (T)0;
-            ATI(slope, l, c) = l < rows ? dy[(row0 + l * h) * d + c] : (T)0;
             ATI(chunk, l, c) = (T)0;
             ATI(run, l, c) = (T)0;
             ATI(sum, l, c) = (T)0;
         }
         LANE_END
     }
-    PHASE(l, 32) {
-        AT(best, l) = l < rows ? maximum[row0 + l * h] : (T)0;
-        AT(part, l) = l < rows ? share[row0 + l * h] : (T)0;
-        AT(mean, l) = l < rows ? delta[row0 + l * h] : (T)0;
-    }
-    LANE_END
     for (i64 b0 = 0; b0 < last; b0 += 128) {
         i32 count = (i32)(last - b0 < 128 ? last - b0 : 128);
         GLOBAL const T *kb = key_rows + b0 * stride;
@@ -411,9 +423,13 @@ KERNEL void NAME(k_attention_dq)(GLOBAL const T *RESTRICT q, GLOBAL const T *RES
         PHASE(l, 32) {} // everyone has read `plain`
         PHASE_END
     }
+    for (i32 c = 0; c < d; c++) {
+        PHASE(l, 32) { ATI(sum, l, c) = sbi_canon_f32(ATI(sum, l, c) + ATI(run, l, c)); }
+        LANE_END
+    }
     PHASE(l, rows) {
         for (i32 c = 0; c < d; c++) {
-            dq[(row0 + l * h) * d + c] = sbi_canon_f32(ATI(sum, l, c) + ATI(run, l, c));
+            dq[(row0 + l * h) * d + c] = ATI(sum, l, c);
         }
     }
     LANE_END
@@ -436,17 +452,20 @@ KERNEL void NAME(k_attention_dkv)(GLOBAL const T *RESTRICT q, GLOBAL const T *RE
     LANE_ARRAY(T, v_chunk, 32, 256);
     LANE_ARRAY(T, v_run, 32, 256);
     LANE_ARRAY(T, v_sum, 32, 256);
+    LANE_ARRAY(T, k_total, 32, 256); // of the group's heads so far
+    LANE_ARRAY(T, v_total, 32, 256);
     i64 tiles = (s + 31) / 32, pair = GROUP() / tiles, j0 = GROUP() % tiles * 32, batch = pair / g, group = pair % g;
     i32 columns = (i32)(s - j0 < 32 ? s - j0 : 32), there = (i32)(keys - j0 < columns ? keys - j0 : columns);
     i64 stride = h * d, row0 = (batch * s + j0) * g + group, heads = h / g;
     i64 begin = causal && j0 > first ? j0 : first, end = first + t;
-    for (i32 c = 0; c < d; c++) {
-        PHASE(l, 32) {
-            ATI(key, l, c) = l < there ? k[(row0 + l * g) * d + c] : (T)0;
-            ATI(value, l, c) = l < there ? v[(row0 + l * g) * d + c] : (T)0;
+    PHASE(l, 32) { // (lanes without a key repeat the first)
+        i64 from = (row0 + (l < there ? l : 0) * g) * d;
+        for (i32 c = 0; c < d; c++) {
+            ATI(key, l, c) = k[from + c];
+            ATI(value, l, c) = v[from + c];
         }
-        LANE_END
     }
+    LANE_END
     for (i64 head = group * heads; head < (group + 1) * heads; head++) {
         for (i32 c = 0; c < d; c++) {
             PHASE(l, 32) {
@@ -595,14 +614,29 @@ KERNEL void NAME(k_attention_dkv)(GLOBAL const T *RESTRICT q, GLOBAL const T *RE
             PHASE(l, 32) {} // everyone has read `plain`
             PHASE_END
         }
-        PHASE(l, columns) {
-            for (i32 c = 0; c < d; c++) {
+        i32 start = head == group * heads;
+        for (i32 c = 0; c < d; c++) {
+            PHASE(l, 32) {
                 T x = ATI(k_sum, l, c) + ATI(k_run, l, c), z = ATI(v_sum, l, c) + ATI(v_run, l, c);
-                i64 to = (row0 + l * g) * d + c;
-                dk[to] = sbi_canon_f32(head == group * heads ? x : dk[to] + x);
-                dv[to] = sbi_canon_f32(head == group * heads ? z : dv[to] + z);
+                ATI(k_total, l, c) = start ? x : ATI(k_total, l, c) + x;
+                ATI(v_total, l, c) = start ? z : ATI(v_total, l, c) + z;
             }
+            LANE_END
+        }
+    }
+    for (i32 c = 0; c < d; c++) {
+        PHASE(l, 32) {
+            ATI(k_total, l, c) = sbi_canon_f32(ATI(k_total, l, c));
+            ATI(v_total, l, c) = sbi_canon_f32(ATI(v_total, l, c));
         }
         LANE_END
     }
+    PHASE(l, columns) {
+        i64 to = (row0 + l * g) * d;
+        for (i32 c = 0; c < d; c++) {
+            dk[to + c] = ATI(k_total, l, c);
+            dv[to + c] = ATI(v_total, l, c);
+        }
+    }
+    LANE_END
 }
