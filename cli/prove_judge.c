@@ -228,14 +228,14 @@ void sbi_judge(const sbi_judged *function, const uint32_t *inputs, const uint32_
             double high = magnitude < 0x7f7fffffu ? 0.5 * (y + (double)float_of(magnitude + 1)) : 0x1.ffffffp+127;
             if (magnitude == 0x7f800000u) {
                 low = 0x1.ffffffp+127;
-                high = INFINITY;
+                high = HUGE_VAL;
             }
             double size = fabs(d), margin = size < 0x1p+1000 ? size * 0x1p-40 : 0;
             bool clear = size - margin > low && size + margin < high && negative == want_negative;
             clear = isinf(size) ? magnitude == 0x7f800000u && negative == want_negative : clear;
             if (!clear || (number == SILU_GRAD && silu_grad_cancels(x))) {
 #ifdef SBI_HAVE_MPFR
-                double distance = INFINITY;
+                double distance = HUGE_VAL;
                 verdict->checked++;
                 wrong = number == NORMAL ? negative != want_negative || !normal_between(x, low, high, &w, &distance)
                                          : !exactly_between(number, x, low, high, negative, &w, &distance);
