@@ -25,7 +25,7 @@ typedef struct segment {
     int threads;
 } segment;
 
-static const segment route_a[] = {{200, FAST, 2}, {0, EMULATED, 1}, {0, SLOW, 2}, {600, SHARED_FAST, 1}, {1000, OTHER_FAST, 3}};
+static const segment route_a[] = {{200, FAST, 2}, {0, EMULATED, 2}, {0, SLOW, 2}, {600, SHARED_FAST, 1}, {1000, OTHER_FAST, 3}};
 static const segment route_b[] = {{100, OTHER_FAST, 1}, {0, SLOWEST, 2}, {0, SHARED_MIXED, 1}, {500, OTHER_FAST, 7}, {1000, FAST, 2}};
 enum { SEGMENTS = sizeof route_a / sizeof route_a[0] };
 
