@@ -197,7 +197,7 @@ class Grid:
                 quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
                 ok = (subprocess.run(["git", "clone", "-q", ROOT, to], **quiet).returncode == 0
                       and subprocess.run(["cmake", "-S", to, "-B", to + "/build", "-G", "Ninja",
-                                          "-DSAMEBITS_TESTS=OFF", "-DCMAKE_C_FLAGS_RELEASE=-O1"], **quiet).returncode == 0
+                                          "-DSAMEBITS_TESTS=OFF"], **quiet).returncode == 0
                       and subprocess.run(["ninja", "-C", to + "/build", "-j", self.jobs, "samebits_shared", "samebits_static"],
                                          **quiet).returncode == 0)
                 if not ok:

@@ -53,6 +53,7 @@ endif()
 add_library(kill_shim SHARED test/kill_shim.c)
 set_target_properties(kill_shim PROPERTIES C_VISIBILITY_PRESET default)
 target_link_libraries(kill_shim PRIVATE ${CMAKE_DL_LIBS})
+add_test(NAME canary COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/test/test_canary.py ${CMAKE_SOURCE_DIR})
 add_test(NAME kill COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/test/test_kill.py ${CMAKE_BINARY_DIR})
 set_tests_properties(kill PROPERTIES LABELS slow)
 
