@@ -14,26 +14,41 @@
 enum { CLI_GOOD = 0, CLI_FOUND = 1, CLI_USAGE = 2, CLI_INCOMPLETE = 3 };
 
 typedef enum cli_flag_kind {
-    CLI_SWITCH, // to: bool *
-    CLI_TEXT,   // to: const char **; not empty
-    CLI_COUNT,  // to: int *, low .. high
-    CLI_NUMBER, // to: uint64_t *, low .. 2^64 - 1
+    CLI_SWITCH,  // to: bool *
+    CLI_TEXT,    // to: const char **; not empty
+    CLI_COUNT,   // to: int *, low .. high
+    CLI_INTEGER, // to: int64_t *, low .. high
+    CLI_NUMBER,  // to: uint64_t *, low .. 2^64 - 1
+    CLI_REAL,    // to: double *, a decimal number (sb_parse_real)
+    CLI_EACH,    // to: cli_each *; may come again
 } cli_flag_kind;
+
+typedef struct cli_each { // a flag whose every value is taken by a function; false: it is not what cli_flag.value says
+    bool (*take)(void *to, const char *value);
+    void *to;
+} cli_each;
 
 typedef struct cli_flag {
     const char *name; // "--json-out"
     cli_flag_kind kind;
     void *to;
-    int low, high;
+    int64_t low, high;
     const char *value; // "FILE", in the help
     const char *help;
 } cli_flag;
+
+// The rows of a command that takes a level and threads (isa: const char *, threads: int).
+#define CLI_MACHINE_FLAGS(isa, threads, least_threads) \
+    {"--isa", CLI_TEXT, &(isa), 0, 0, "L", "the CPU level: plain v1 v3 v4 neon reverse (SAMEBITS_ISA or the best)"}, \
+    {"--threads", CLI_COUNT, &(threads), least_threads, 1024, "N", "threads (SAMEBITS_THREADS or all cores)"}
 
 // Reads argv[1..]: sets what the flags name (--name value, --name=value, "--" ends them), moves what is no flag to
 // argv[1..*operands]. Returns -1 to go on, else the exit status (help was printed, or the error was named).
 // usage: "samebits compare A.json B.json [C.json ...]"; about: what the command does; flags end with a row without a name.
 int cli_flags(int argc, char **argv, const char *usage, const char *about, const cli_flag *flags, int *operands);
 int cli_usage_error(const char *usage, const char *format, ...) __attribute__((format(printf, 2, 3))); // prints; CLI_USAGE
+
+bool cli_read_number(const char *text, uint64_t *out); // digits only, no sign, no overflow
 
 // Bytes of others for a message: printable ASCII, \xNN for the rest. Four results stay valid.
 const char *cli_show(const char *text);

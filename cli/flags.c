@@ -40,15 +40,18 @@ void cli_error(const char *command, const sb_error *err) {
 
 static void print_help(const char *usage, const char *about, const cli_flag *flags) {
     printf("usage: %s\n\n%s\n", usage, about);
+    int width = 22;
     for (const cli_flag *flag = flags; flag->name; flag++) {
-        char left[64];
-        snprintf(left, sizeof left, "%s %s", flag->name, flag->value ? flag->value : "");
-        printf("%s  %-22s %s\n", flag == flags ? "\n" : "", left, flag->help);
+        int needed = (int)(strlen(flag->name) + 1 + strlen(flag->value ? flag->value : ""));
+        width = needed > width ? needed : width;
+    }
+    for (const cli_flag *flag = flags; flag->name; flag++) {
+        printf("%s  %s %-*s %s\n", flag == flags ? "\n" : "", flag->name, width - (int)strlen(flag->name) - 1,
+               flag->value ? flag->value : "", flag->help);
     }
 }
 
-// Digits only, no sign, no overflow.
-static bool read_number(const char *text, uint64_t *out) {
+bool cli_read_number(const char *text, uint64_t *out) {
     *out = 0;
     for (const char *at = text; *at; at++) {
         if (*at < '0' || *at > '9' || *out > (UINT64_MAX - (uint64_t)(*at - '0')) / 10) {
@@ -70,18 +73,36 @@ static int set_flag(const cli_flag *flag, const char *value, const char *usage) 
         *(const char **)flag->to = value;
         break;
     case CLI_COUNT:
-        if (!read_number(value, &number) || number < (uint64_t)flag->low || number > (uint64_t)flag->high) {
-            return cli_usage_error(usage, "%s is \"%s\": expected a number from %d to %d", flag->name, cli_show(value), flag->low,
-                                   flag->high);
+    case CLI_INTEGER:
+        if (!cli_read_number(value, &number) || number < (uint64_t)flag->low || number > (uint64_t)flag->high) {
+            return cli_usage_error(usage, "%s is \"%s\": expected a number from %lld to %lld", flag->name, cli_show(value),
+                                   (long long)flag->low, (long long)flag->high);
         }
-        *(int *)flag->to = (int)number;
+        if (flag->kind == CLI_COUNT) {
+            *(int *)flag->to = (int)number;
+        } else {
+            *(int64_t *)flag->to = (int64_t)number;
+        }
         break;
     case CLI_NUMBER:
-        if (!read_number(value, &number) || number < (uint64_t)flag->low) {
-            return cli_usage_error(usage, "%s is \"%s\": expected a number from %d to 2^64 - 1", flag->name, cli_show(value), flag->low);
+        if (!cli_read_number(value, &number) || number < (uint64_t)flag->low) {
+            return cli_usage_error(usage, "%s is \"%s\": expected a number from %lld to 2^64 - 1", flag->name, cli_show(value),
+                                   (long long)flag->low);
         }
         *(uint64_t *)flag->to = number;
         break;
+    case CLI_REAL:
+        if (sb_parse_real(value, flag->to, NULL) != SB_OK) {
+            return cli_usage_error(usage, "%s is \"%s\": expected a decimal number", flag->name, cli_show(value));
+        }
+        break;
+    case CLI_EACH: {
+        const cli_each *each = flag->to;
+        if (!each->take(each->to, value)) {
+            return cli_usage_error(usage, "%s is \"%s\": expected %s", flag->name, cli_show(value), flag->value);
+        }
+        break;
+    }
     }
     return -1;
 }

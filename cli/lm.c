@@ -4,7 +4,6 @@
 
 #include <limits.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,37 +12,21 @@
 int sbi_cli_lm(int argc, char **argv); // argv[0] is "lm"
 
 enum { EXIT_DIFFERENT = 1, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_INTERRUPTED = 130 };
-enum { WORKERS_MAX = 64, ASKED_FOR_HELP = -1 };
+enum { WORKERS_MAX = 64, STEPS_MAX = 1 << 24, TOKENS_MAX = 1 << 20, RANKS_MAX = 1 << 24 };
 
-static const char usage[] =
-    "usage: samebits lm train --recipe R.json --data TEXT --out DIR [options]\n"
-    "       samebits lm resume DIR [options]\n"
-    "           --until N           stop after step N (resume goes on from there)\n"
-    "           --threads N --isa L the threads and CPU level of this process\n"
-    "           --worker isa=L,threads=N,shards=N\n"
-    "                               a process that takes a range of every step's shards (again for "
-    "more)\n"
-    "           --data TEXT         resume: the text, if it is no longer where it was\n"
-    "           --quiet             no progress; --json: events, one JSON object a line, on "
-    "standard output\n"
-    "       samebits lm eval --checkpoint C --data TEXT [--whole] [--json]\n"
-    "           bits per byte on the held-out part of its data; --whole: on all of any text\n"
-    "       samebits lm generate --checkpoint C --prompt TEXT --tokens N\n"
-    "           [--temperature T] [--top-k K] [--top-p P] [--seed S]   (temperature 0, the "
-    "default, is greedy)\n"
-    "       samebits lm describe --recipe R.json [--json]\n"
-    "       samebits lm ledger compare A B [--json]\n"
-    "           exit code 0: equal; 1: the first step and field that differ are named\n"
-    "Ctrl-C finishes the step, saves it and exits with 130.\n";
+typedef struct worker_list {
+    sb_lm_worker workers[WORKERS_MAX];
+    char isa[WORKERS_MAX][16];
+    int count;
+} worker_list;
 
 typedef struct options {
-    const char *recipe, *data, *out, *checkpoint, *prompt, *isa, *positional[3];
-    int positionals, threads, whole, quiet, json;
+    sb_context_options context;
+    const char *recipe, *data, *out, *checkpoint, *prompt;
+    bool whole, quiet, json;
     int64_t until, tokens, top_k, seed, sabotage;
     double temperature, top_p;
-    sb_lm_worker workers[WORKERS_MAX];
-    char worker_isa[WORKERS_MAX][16];
-    int worker_count;
+    worker_list workers;
     char data_path[PATH_MAX], self[PATH_MAX];
 } options;
 
@@ -55,174 +38,56 @@ static void on_signal(int number) {
 }
 
 static int say(const sb_error *err) {
-    fprintf(stderr, "samebits lm: %s: %s\n", sb_status_name(err->status), err->message);
+    cli_error("lm", err);
     return err->status == SB_ERR_INTERRUPTED ? EXIT_INTERRUPTED : EXIT_FAILED;
 }
 
-static int misuse(const char *what, const char *which) {
-    fprintf(stderr, "samebits lm: %s%s%s\n%s", what, which ? " " : "", which ? cli_show(which) : "",
-            usage);
-    return EXIT_USAGE;
-}
-
-static int parse_integer(const char *text, int64_t least, int64_t most, int64_t *out) {
-    int64_t value = 0;
-    if (!*text) return 0;
-    for (const char *c = text; *c; c++) {
-        if (*c < '0' || *c > '9' || value > (INT64_MAX - (*c - '0')) / 10) return 0;
-        value = 10 * value + (*c - '0');
-    }
-    *out = value;
-    return value >= least && value <= most;
-}
-
 // isa=L,threads=N,shards=N in any order
-static int parse_worker(const char *text, options *o) {
-    if (o->worker_count == WORKERS_MAX) return 0;
-    sb_lm_worker *w = &o->workers[o->worker_count];
-    char *isa = o->worker_isa[o->worker_count];
+static bool take_worker(void *to, const char *text) {
+    worker_list *list = to;
+    if (list->count == WORKERS_MAX) return false;
+    sb_lm_worker *w = &list->workers[list->count];
+    char *isa = list->isa[list->count];
     *w = (sb_lm_worker){.threads = 1};
     while (*text) {
         char item[40];
         size_t length = strcspn(text, ",");
-        int64_t n;
-        if (length >= sizeof item) return 0;
+        uint64_t n = 0;
+        if (length >= sizeof item) return false;
         memcpy(item, text, length);
         item[length] = 0;
         text += length + (text[length] == ',');
-        if (strncmp(item, "isa=", 4) == 0 && strlen(item + 4) > 0 && strlen(item + 4) < 16) {
+        if (strncmp(item, "isa=", 4) == 0 && item[4] && strlen(item + 4) < sizeof list->isa[0]) {
             strcpy(isa, item + 4);
             w->isa = isa;
-        } else if (strncmp(item, "threads=", 8) == 0 && parse_integer(item + 8, 1, 1024, &n)) {
+        } else if (strncmp(item, "threads=", 8) == 0 && cli_read_number(item + 8, &n) && n >= 1 &&
+                   n <= 1024) {
             w->threads = (int)n;
-        } else if (strncmp(item, "shards=", 7) == 0 && parse_integer(item + 7, 1, 65536, &n)) {
-            w->shards = n;
+        } else if (strncmp(item, "shards=", 7) == 0 && cli_read_number(item + 7, &n) && n >= 1 &&
+                   n <= 65536) {
+            w->shards = (int64_t)n;
         } else {
-            return 0;
+            return false;
         }
     }
-    o->worker_count++;
-    return 1;
+    list->count++;
+    return true;
 }
 
-// The options with an integer, and where it goes.
-static const struct integer_option {
-    const char *name;
-    int64_t least, most;
-    size_t to;
-} integers[] = {
-    {"--until", 1, INT64_C(1) << 24, offsetof(options, until)},
-    {"--steps-until", 1, INT64_C(1) << 24, offsetof(options, until)},
-    {"--tokens", 0, INT64_C(1) << 20, offsetof(options, tokens)},
-    {"--top-k", 0, INT64_C(1) << 24, offsetof(options, top_k)},
-    {"--seed", 0, INT64_MAX, offsetof(options, seed)},
-    {"--sabotage-step", 1, INT64_C(1) << 24, offsetof(options, sabotage)},
-};
-
-static const struct integer_option *integer_option(const char *name) {
-    for (size_t i = 0; i < sizeof integers / sizeof *integers; i++)
-        if (strcmp(name, integers[i].name) == 0) return &integers[i];
-    return NULL;
-}
-
-// What an option takes, for a message.
-static const char *expected(const char *name) {
-    static char text[80];
-    const struct integer_option *integer = integer_option(name);
-    if (integer)
-        snprintf(text, sizeof text, "a number from %lld to %lld", (long long)integer->least,
-                 (long long)integer->most);
-    else
-        snprintf(text, sizeof text, "%s",
-                 strcmp(name, "--threads") == 0  ? "a number from 0 to 1024"
-                 : strcmp(name, "--worker") == 0 ? "isa=L,threads=N,shards=N, at most 64 workers"
-                 : strcmp(name, "--temperature") == 0 || strcmp(name, "--top-p") == 0
-                     ? "a decimal number"
-                     : "text, not empty");
-    return text;
-}
-
-// One option with a value: 1 if taken, 0 if unknown, -1 if its value is bad.
-static int take_value(options *o, const char *name, const char *value) {
-    const struct {
-        const char *name, **to;
-    } texts[] = {{"--recipe", &o->recipe},         {"--data", &o->data},     {"--out", &o->out},
-                 {"--checkpoint", &o->checkpoint}, {"--prompt", &o->prompt}, {"--isa", &o->isa}};
-    const struct {
-        const char *name;
-        double *to;
-    } reals[] = {{"--temperature", &o->temperature}, {"--top-p", &o->top_p}};
-    const struct integer_option *integer = integer_option(name);
-    int64_t n;
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        if (strcmp(name, texts[i].name) == 0) {
-            *texts[i].to = value;
-            return *value ? 1 : -1;
-        }
-    if (integer)
-        return parse_integer(value, integer->least, integer->most,
-                             (int64_t *)((char *)o + integer->to))
-                   ? 1
-                   : -1;
-    for (size_t i = 0; i < sizeof reals / sizeof *reals; i++)
-        if (strcmp(name, reals[i].name) == 0)
-            return sb_parse_real(value, reals[i].to, NULL) == SB_OK ? 1 : -1;
-    if (strcmp(name, "--threads") == 0) {
-        if (!parse_integer(value, 0, 1024, &n)) return -1;
-        o->threads = (int)n;
-        return 1;
-    }
-    if (strcmp(name, "--worker") == 0) return parse_worker(value, o) ? 1 : -1;
-    return 0;
-}
-
-// allowed: the options of the subcommand, each with a space on both sides.
-static int parse(int argc, char **argv, const char *allowed, int positionals, options *o) {
-    for (int i = 0; i < argc; i++) {
-        char key[64];
-        const char *arg = argv[i];
-        const char *equals = strncmp(arg, "--", 2) == 0 ? strchr(arg, '=') : NULL;
-        if (strcmp(arg, "--help") == 0) {
-            fputs(usage, stdout);
-            return ASKED_FOR_HELP;
-        }
-        if (strncmp(arg, "--", 2) != 0) {
-            if (o->positionals == positionals) return misuse("unexpected argument", cli_show(arg));
-            o->positional[o->positionals++] = arg;
-            continue;
-        }
-        int length = equals ? (int)(equals - arg) : (int)strlen(arg);
-        if (length > 40) return misuse("unknown option", cli_show(arg));
-        snprintf(key, sizeof key, " %.*s ", length, arg);
-        if (memchr(arg, ' ', (size_t)length) || !strstr(allowed, key))
-            return misuse("unknown option", cli_show(arg));
-        int *flag = strcmp(key, " --quiet ") == 0   ? &o->quiet
-                    : strcmp(key, " --json ") == 0  ? &o->json
-                    : strcmp(key, " --whole ") == 0 ? &o->whole
-                                                    : NULL;
-        if (flag && equals) return misuse("this option has no value:", cli_show(arg));
-        if (flag) {
-            *flag = 1;
-            continue;
-        }
-        if (!equals && i + 1 == argc) return misuse("a value is missing after", arg);
-        const char *value = equals ? equals + 1 : argv[++i];
-        char name[48];
-        snprintf(name, sizeof name, "%.*s", length, arg);
-        if (take_value(o, name, value) != 1) {
-            fprintf(stderr, "samebits lm: %s is \"%s\": expected %s\n%s", name, cli_show(value),
-                    expected(name), usage);
-            return EXIT_USAGE;
-        }
-    }
-    if (o->positionals != positionals) return misuse("an argument is missing", NULL);
-    return 0;
+// Flags, and as many operands as there must be (argv[1..]).
+static int read_flags(int argc, char **argv, const char *usage, const char *about,
+                      const cli_flag *flags, int wanted) {
+    int operands = 0, status = cli_flags(argc, argv, usage, about, flags, &operands);
+    if (status >= 0) return status;
+    if (operands > wanted)
+        return cli_usage_error(usage, "\"%s\" was not expected", cli_show(argv[wanted + 1]));
+    if (operands < wanted) return cli_usage_error(usage, "an argument is missing");
+    return -1;
 }
 
 static sb_context *context(const options *o, sb_error *err) {
     sb_context *ctx = NULL;
-    sb_context_options wanted = {.size = sizeof wanted, .isa = o->isa, .threads = o->threads};
-    return sb_context_new(&wanted, &ctx, err) == SB_OK ? ctx : NULL;
+    return sb_context_new(&o->context, &ctx, err) == SB_OK ? ctx : NULL;
 }
 
 static void print_json_string(const char *text) {
@@ -303,19 +168,32 @@ static int listen_to(void *user, const sb_lm_event *e) {
     return interrupted;
 }
 
-static int run_it(options *o, int resume) {
+// The flags that train and resume share.
+#define RUN_FLAGS(o)                                                                              \
+    {"--until", CLI_INTEGER, &(o)->until, 1, STEPS_MAX, "N",                                       \
+     "save and stop after step N; resume goes on from there"},                                     \
+        {"--steps-until", CLI_INTEGER, &(o)->until, 1, STEPS_MAX, "N", "the same as --until"},     \
+        CLI_MACHINE_FLAGS((o)->context.isa, (o)->context.threads, 0),                              \
+        {"--worker", CLI_EACH, &(cli_each){take_worker, &(o)->workers}, 0, 0,                      \
+         "isa=L,threads=N,shards=N",                                                               \
+         "a process that takes a range of every step's shards; again for more, at most 64"},       \
+        {"--quiet", CLI_SWITCH, &(o)->quiet, 0, 0, NULL, "no progress"},                           \
+        {"--json", CLI_SWITCH, &(o)->json, 0, 0, NULL,                                             \
+         "events, one JSON object a line, on standard output"},                                    \
+        {"--sabotage-step", CLI_INTEGER, &(o)->sabotage, 1, STEPS_MAX, "N",                        \
+         "test: one ulp added to one gradient element at step N, and said so"}, {0}
+
+static int run_it(options *o, const char *folder, bool resume) {
     sb_error err = {0};
     sb_lm_run run = {.size = sizeof run,
                      .recipe = o->recipe,
-                     .folder = resume ? o->positional[0] : o->out,
+                     .folder = folder,
                      .until = o->until,
-                     .worker_count = o->worker_count,
-                     .workers = o->workers,
+                     .worker_count = o->workers.count,
+                     .workers = o->workers.workers,
                      .sabotage_step = o->sabotage,
                      .listener = listen_to,
                      .user = o};
-    if (!resume && (!o->recipe || !o->data || !o->out))
-        return misuse("train needs --recipe, --data and --out", NULL);
     if (o->data) // where the data is must not depend on where we are
         run.data = realpath(o->data, o->data_path) ? o->data_path : o->data;
     ssize_t length = readlink("/proc/self/exe", o->self, sizeof o->self - 1);
@@ -331,7 +209,41 @@ static int run_it(options *o, int resume) {
     return status == SB_OK ? 0 : say(&err);
 }
 
-static int work(options *o) {
+static int train(int argc, char **argv, options *o) {
+    static const char usage[] = "samebits lm train --recipe R.json --data TEXT --out DIR [flags]";
+    const cli_flag flags[] = {
+        {"--recipe", CLI_TEXT, &o->recipe, 0, 0, "R.json", "what is trained, and how"},
+        {"--data", CLI_TEXT, &o->data, 0, 0, "TEXT", "the text that the recipe names"},
+        {"--out", CLI_TEXT, &o->out, 0, 0, "DIR", "the run's folder: ledger and checkpoints"},
+        RUN_FLAGS(o)};
+    int status = read_flags(argc, argv, usage,
+                      "Trains a language model. Ctrl-C finishes the step, saves it and exits with 130.",
+                      flags, 0);
+    if (status >= 0) return status;
+    if (!o->recipe || !o->data || !o->out)
+        return cli_usage_error(usage, "train needs --recipe, --data and --out");
+    return run_it(o, o->out, false);
+}
+
+static int resume(int argc, char **argv, options *o) {
+    static const char usage[] = "samebits lm resume DIR [flags]";
+    const cli_flag flags[] = {
+        {"--data", CLI_TEXT, &o->data, 0, 0, "TEXT", "the text, if it is no longer where it was"},
+        RUN_FLAGS(o)};
+    int status = read_flags(argc, argv, usage,
+                      "Goes on from the newest checkpoint of a run. Ctrl-C finishes the step, saves it "
+                      "and exits with 130.",
+                      flags, 1);
+    return status >= 0 ? status : run_it(o, argv[1], true);
+}
+
+static int work(int argc, char **argv, options *o) {
+    const cli_flag flags[] = {CLI_MACHINE_FLAGS(o->context.isa, o->context.threads, 0), {0}};
+    int read_status = read_flags(argc, argv, "samebits lm worker [flags]",
+                           "The process that --worker starts, over the socket at descriptor 3; not "
+                           "to be called by hand.",
+                           flags, 0);
+    if (read_status >= 0) return read_status;
     sb_error err = {0};
     signal(SIGINT, SIG_IGN); // the first process finishes the step and ends this one
     signal(SIGTERM, SIG_IGN);
@@ -346,10 +258,25 @@ static int work(options *o) {
 
 // ---------------------------------------------------------------- the others
 
-static int evaluate(const options *o) {
+static const char checkpoint_help[] = "its file, its folder, or a run's folder: the newest in it";
+
+static int evaluate(int argc, char **argv, options *o) {
+    static const char usage[] = "samebits lm eval --checkpoint C --data TEXT [flags]";
+    const cli_flag flags[] = {
+        {"--checkpoint", CLI_TEXT, &o->checkpoint, 0, 0, "C", checkpoint_help},
+        {"--data", CLI_TEXT, &o->data, 0, 0, "TEXT", "the text"},
+        {"--whole", CLI_SWITCH, &o->whole, 0, 0, NULL, "on all of any text"},
+        CLI_MACHINE_FLAGS(o->context.isa, o->context.threads, 0),
+        {"--json", CLI_SWITCH, &o->json, 0, 0, NULL, "print JSON instead of a line"},
+        {0}};
+    int read_status = read_flags(argc, argv, usage,
+                           "Bits per byte on the held-out part of the text that it was trained on.",
+                           flags, 0);
+    if (read_status >= 0) return read_status;
     sb_error err = {0};
     sb_lm_evaluation result;
-    if (!o->checkpoint || !o->data) return misuse("eval needs --checkpoint and --data", NULL);
+    if (!o->checkpoint || !o->data)
+        return cli_usage_error(usage, "eval needs --checkpoint and --data");
     sb_context *ctx = context(o, &err);
     if (!ctx) return say(&err);
     sb_status status = sb_lm_evaluate(ctx, o->checkpoint, o->data, o->whole, &result, &err);
@@ -364,10 +291,24 @@ static int evaluate(const options *o) {
     return 0;
 }
 
-static int generate(const options *o) {
+static int generate(int argc, char **argv, options *o) {
+    static const char usage[] =
+        "samebits lm generate --checkpoint C --prompt TEXT --tokens N [flags]";
+    const cli_flag flags[] = {
+        {"--checkpoint", CLI_TEXT, &o->checkpoint, 0, 0, "C", checkpoint_help},
+        {"--prompt", CLI_TEXT, &o->prompt, 0, 0, "TEXT", "what is continued"},
+        {"--tokens", CLI_INTEGER, &o->tokens, 0, TOKENS_MAX, "N", "bytes to make"},
+        {"--temperature", CLI_REAL, &o->temperature, 0, 0, "T", "0, the default, is greedy"},
+        {"--top-k", CLI_INTEGER, &o->top_k, 0, RANKS_MAX, "K", "the K likeliest alone (0: all)"},
+        {"--top-p", CLI_REAL, &o->top_p, 0, 0, "P", "the likeliest up to this probability (1: all)"},
+        {"--seed", CLI_INTEGER, &o->seed, 0, INT64_MAX, "S", "of the draws (0)"},
+        CLI_MACHINE_FLAGS(o->context.isa, o->context.threads, 0),
+        {0}};
+    int read_status = read_flags(argc, argv, usage, "Continues a text.", flags, 0);
+    if (read_status >= 0) return read_status;
     sb_error err = {0};
-    if (!o->checkpoint || !o->prompt || !o->prompt[0] || o->tokens < 1)
-        return misuse("generate needs --checkpoint, --prompt (not empty) and --tokens", NULL);
+    if (!o->checkpoint || !o->prompt || o->tokens < 1)
+        return cli_usage_error(usage, "generate needs --checkpoint, --prompt and --tokens");
     sb_context *ctx = context(o, &err);
     if (!ctx) return say(&err);
     uint8_t *bytes = malloc((size_t)o->tokens);
@@ -397,10 +338,19 @@ static void print_bytes(const char *what, int64_t bytes) {
            (double)bytes / (1024.0 * 1024.0 * 1024.0));
 }
 
-static int describe(const options *o) {
+static int describe(int argc, char **argv, options *o) {
+    static const char usage[] = "samebits lm describe --recipe R.json [flags]";
+    const cli_flag flags[] = {
+        {"--recipe", CLI_TEXT, &o->recipe, 0, 0, "R.json", "the recipe"},
+        CLI_MACHINE_FLAGS(o->context.isa, o->context.threads, 0),
+        {"--json", CLI_SWITCH, &o->json, 0, 0, NULL, "print JSON instead of lines"},
+        {0}};
+    int read_status =
+        read_flags(argc, argv, usage, "What a recipe's run takes: parameters, memory, files.", flags, 0);
+    if (read_status >= 0) return read_status;
     sb_error err = {0};
     sb_lm_description d;
-    if (!o->recipe) return misuse("describe needs --recipe", NULL);
+    if (!o->recipe) return cli_usage_error(usage, "describe needs --recipe");
     sb_context *ctx = context(o, &err);
     if (!ctx) return say(&err);
     sb_status status = sb_lm_describe(ctx, o->recipe, &d, &err);
@@ -437,12 +387,20 @@ static int describe(const options *o) {
     return 0;
 }
 
-static int compare_ledgers(const options *o) {
+static int compare_ledgers(int argc, char **argv, options *o) {
+    static const char usage[] = "samebits lm ledger compare A B [--json]";
+    const cli_flag flags[] = {
+        {"--json", CLI_SWITCH, &o->json, 0, 0, NULL, "print JSON instead of a line"}, {0}};
+    int read_status = read_flags(argc, argv, usage,
+                           "Compares two runs' ledgers and names the first step and field that "
+                           "differ (exit status 1).",
+                           flags, 3);
+    if (read_status >= 0) return read_status;
     sb_error err = {0};
     sb_lm_difference d;
-    if (strcmp(o->positional[0], "compare") != 0)
-        return misuse("unknown: ledger", cli_show(o->positional[0]));
-    if (sb_lm_ledger_compare(o->positional[1], o->positional[2], &d, &err) != SB_OK) {
+    if (strcmp(argv[1], "compare") != 0)
+        return cli_usage_error(usage, "there is no ledger %s", cli_show(argv[1]));
+    if (sb_lm_ledger_compare(argv[2], argv[3], &d, &err) != SB_OK) {
         say(&err);
         return EXIT_USAGE; // nothing was compared
     }
@@ -458,54 +416,38 @@ static int compare_ledgers(const options *o) {
     return d.equal ? 0 : EXIT_DIFFERENT;
 }
 
-static int run_command(int argc, char **argv) {
-    static options o;
-    const char *what = argc > 1 ? argv[1] : "";
-    int status;
-    memset(&o, 0, sizeof o);
-    argc -= 2;
-    argv += 2;
-    if (strcmp(what, "train") == 0)
-        return (status = parse(argc, argv,
-                               " --recipe --data --out --until --steps-until --threads --isa "
-                               "--worker --quiet --json --sabotage-step ",
-                               0, &o))
-                   ? status
-                   : run_it(&o, 0);
-    if (strcmp(what, "resume") == 0)
-        return (status = parse(argc, argv,
-                               " --data --until --steps-until --threads --isa --worker --quiet "
-                               "--json --sabotage-step ",
-                               1, &o))
-                   ? status
-                   : run_it(&o, 1);
-    if (strcmp(what, "worker") == 0)
-        return (status = parse(argc, argv, " --threads --isa ", 0, &o)) ? status : work(&o);
-    if (strcmp(what, "eval") == 0)
-        return (status = parse(argc, argv, " --checkpoint --data --whole --threads --isa --json ",
-                               0, &o))
-                   ? status
-                   : evaluate(&o);
-    if (strcmp(what, "generate") == 0)
-        return (status = parse(argc, argv,
-                               " --checkpoint --prompt --tokens --temperature --top-k --top-p "
-                               "--seed --threads --isa ",
-                               0, &o))
-                   ? status
-                   : generate(&o);
-    if (strcmp(what, "describe") == 0)
-        return (status = parse(argc, argv, " --recipe --threads --isa --json ", 0, &o))
-                   ? status
-                   : describe(&o);
-    if (strcmp(what, "ledger") == 0)
-        return (status = parse(argc, argv, " --json ", 3, &o)) ? status : compare_ledgers(&o);
-    if (strcmp(what, "--help") == 0 || strcmp(what, "help") == 0)
-        return fputs(usage, stdout) == EOF;
-    return misuse(*what ? "unknown subcommand" : "a subcommand is missing",
-                  *what ? cli_show(what) : NULL);
-}
+// ---------------------------------------------------------------- the table
+
+static const struct subcommand {
+    const char *name, *about; // about NULL: not for people
+    int (*run)(int argc, char **argv, options *o); // argv[0] is the subcommand's name
+} subcommands[] = {
+    {"train", "train a model by a recipe", train},
+    {"resume", "go on with a run that was stopped", resume},
+    {"eval", "bits per byte of a checkpoint on a text", evaluate},
+    {"generate", "continue a text", generate},
+    {"describe", "what a recipe's run takes", describe},
+    {"ledger", "compare two runs' ledgers: ledger compare A B", compare_ledgers},
+    {"worker", NULL, work},
+};
+enum { SUBCOMMANDS = sizeof subcommands / sizeof subcommands[0] };
 
 int sbi_cli_lm(int argc, char **argv) {
-    int status = run_command(argc, argv);
-    return status == ASKED_FOR_HELP ? 0 : status;
+    static const char usage[] = "samebits lm SUBCOMMAND [--help] ...";
+    static options o; // large; one a process
+    o.context.size = sizeof o.context;
+    if (argc < 2) return cli_usage_error(usage, "a subcommand is missing (lm --help lists them)");
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+        strcmp(argv[1], "help") == 0) {
+        printf("usage: %s\n\nTrains, evaluates and runs language models.\n\n", usage);
+        for (int i = 0; i < SUBCOMMANDS; i++)
+            if (subcommands[i].about)
+                printf("  %-10s %s\n", subcommands[i].name, subcommands[i].about);
+        return CLI_GOOD;
+    }
+    for (int i = 0; i < SUBCOMMANDS; i++)
+        if (strcmp(argv[1], subcommands[i].name) == 0)
+            return subcommands[i].run(argc - 1, argv + 1, &o);
+    return cli_usage_error(usage, "there is no subcommand \"%s\" (lm --help lists them)",
+                           cli_show(argv[1]));
 }

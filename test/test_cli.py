@@ -77,17 +77,29 @@ def test_models():
     """lm, prove, demo: the same manners."""
     expect(2, "a subcommand is missing", "lm")
     expect(0, "usage:", "lm", "--help")
-    expect(2, "unknown subcommand \\x1b[2J", "lm", "\x1b[2J")
-    expect(2, "unknown option --\\x1b", "lm", "train", "--\x1b")
-    expect(2, "a value is missing after --threads", "lm", "train", "--threads")
+    expect(2, "there is no subcommand \"\\x1b[2J\"", "lm", "\x1b[2J")
+    expect(2, "there is no flag --\\x1b", "lm", "train", "--\x1b")
+    expect(2, "--threads needs a value", "lm", "train", "--threads")
     expect(2, "expected a number from 0 to 1024", "lm", "train", "--threads", "x\x1b")
     expect(2, "expected a number from 1 to", "lm", "train", "--until", "0")
     expect(2, "expected a decimal number", "lm", "generate", "--temperature", "0x1p3")
     expect(2, "expected isa=L,threads=N", "lm", "train", "--worker", "isa=v3,cores=2")
     expect(2, "train needs", "lm", "train")
-    expect(0, "usage:", "lm", "train", "--help")
-    expect(2, "unknown option --out --until", "lm", "train", "--out --until", "3")
-    expect(2, "--out is \"\"", "lm", "train", "--out", "")
+    for subcommand, flags in (("train", "--recipe --data --out --until --isa --threads --worker --quiet --json --sabotage-step"),
+                              ("resume", "--data --until --isa --threads --worker --quiet --json --sabotage-step"),
+                              ("eval", "--checkpoint --data --whole --isa --threads --json"),
+                              ("generate", "--checkpoint --prompt --tokens --temperature --top-k --top-p --seed --isa --threads"),
+                              ("describe", "--recipe --isa --threads --json"), ("ledger", "--json"), ("worker", "--isa --threads")):
+        text = expect(0, f"usage: samebits lm {subcommand}", "lm", subcommand, "--help").stdout.decode()
+        listed = [line.split()[0] for line in text.splitlines() if line.startswith("  --")]
+        check(set(flags.split()) <= set(listed), f"lm {subcommand} --help: {listed}")
+        expect(2, "there is no flag --frobnicate", "lm", subcommand, "--frobnicate")
+    expect(2, "an argument is missing", "lm", "resume")
+    expect(2, '"more" was not expected', "lm", "resume", "folder", "more")
+    expect(2, "there is no ledger compere", "lm", "ledger", "compere", "a", "b")
+    expect(2, "expected isa=L,threads=N", "lm", "train", *["--worker=shards=1"] * 65)
+    expect(2, "there is no flag --out --until", "lm", "train", "--out --until", "3")
+    expect(2, "--out is empty", "lm", "train", "--out", "")
     expect(2, "generate needs", "lm", "generate", "--seed", "9223372036854775807")
     expect(2, "--seed is", "lm", "generate", "--seed", "9223372036854775808")
     for path in ("absent\x1b\n", "/", "/dev/zero"):
