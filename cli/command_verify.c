@@ -13,6 +13,19 @@ typedef struct request { // what the two commands have in common
     const char *json_out;
 } request;
 
+// The rows of both: which lanes, where, and what is told.
+#define CHOICE_FLAGS(r) \
+    {"--quick", CLI_SWITCH, &(r).quick, 0, 0, NULL, "one lane of each kind"}, \
+    {"--training", CLI_SWITCH, &(r).training, 0, 0, NULL, "the training of neural networks, alone"}, \
+    {"--all", CLI_SWITCH, &(r).all, 0, 0, NULL, "everything"}, \
+    {"--lanes", CLI_TEXT, &(r).verify.lanes, 0, 0, "A,B", "these lanes, whatever their kind"}, \
+    {"--device", CLI_TEXT, &(r).context.device, 0, 0, "D", "the device: cpu (SAMEBITS_DEVICE or cpu)"}, \
+    CLI_MACHINE_FLAGS((r).context.isa, (r).context.threads, 1)
+#define REPORT_FLAGS(r) \
+    {"--json-out", CLI_TEXT, &(r).json_out, 0, 0, "FILE", "write the document there as JSON"}, \
+    {"--json", CLI_SWITCH, &(r).json, 0, 0, NULL, "print JSON instead of lines"}, \
+    {"--quiet", CLI_SWITCH, &(r).quiet, 0, 0, NULL, "no progress"}
+
 static void show_progress(void *user, const char *lane, int64_t done, int64_t total) {
     (void)user;
     fprintf(stderr, "\r%4lld of %lld  %-40.40s", (long long)done + 1, (long long)total, lane);
@@ -74,19 +87,11 @@ int cli_verify(int argc, char **argv) {
         "machine computed, to be compared with another's (samebits compare), and only splits are compared here.";
     request r = {.context = {.size = sizeof r.context}, .verify = {.size = sizeof r.verify}};
     const cli_flag flags[] = {
-        {"--quick", CLI_SWITCH, &r.quick, 0, 0, NULL, "one lane of each kind"},
-        {"--training", CLI_SWITCH, &r.training, 0, 0, NULL, "the training of neural networks, alone"},
-        {"--all", CLI_SWITCH, &r.all, 0, 0, NULL, "everything"},
-        {"--lanes", CLI_TEXT, &r.verify.lanes, 0, 0, "A,B", "these lanes, whatever their kind"},
+        CHOICE_FLAGS(r),
         {"--list", CLI_SWITCH, &r.list, 0, 0, NULL, "list the lanes and stop"},
         {"--seed", CLI_NUMBER, &r.verify.seed, 1, 0, "N", "inputs drawn from this number"},
-        {"--device", CLI_TEXT, &r.context.device, 0, 0, "D", "cpu"},
-        {"--isa", CLI_TEXT, &r.context.isa, 0, 0, "L", "the CPU level: plain v1 v3 v4 neon reverse"},
-        {"--threads", CLI_COUNT, &r.context.threads, 1, 1024, "N", "threads"},
-        {"--json-out", CLI_TEXT, &r.json_out, 0, 0, "FILE", "write the evidence document there"},
-        {"--json", CLI_SWITCH, &r.json, 0, 0, NULL, "print the evidence document instead of lines"},
         {"--date", CLI_SWITCH, &r.date, 0, 0, NULL, "put today's date into the document"},
-        {"--quiet", CLI_SWITCH, &r.quiet, 0, 0, NULL, "no progress"},
+        REPORT_FLAGS(r),
         {0},
     };
     int operands = 0, status = cli_flags(argc, argv, usage, about, flags, &operands);
@@ -107,16 +112,8 @@ int cli_selftest(int argc, char **argv) {
         "Exit status: 0 when it can fail in every lane, 1 when not, 2 wrong usage, 3 without golden values.";
     request r = {.context = {.size = sizeof r.context}, .verify = {.size = sizeof r.verify}};
     const cli_flag flags[] = {
-        {"--quick", CLI_SWITCH, &r.quick, 0, 0, NULL, "one lane of each kind"},
-        {"--training", CLI_SWITCH, &r.training, 0, 0, NULL, "the training of neural networks, alone"},
-        {"--all", CLI_SWITCH, &r.all, 0, 0, NULL, "everything"},
-        {"--lanes", CLI_TEXT, &r.verify.lanes, 0, 0, "A,B", "these lanes, whatever their kind"},
-        {"--device", CLI_TEXT, &r.context.device, 0, 0, "D", "cpu"},
-        {"--isa", CLI_TEXT, &r.context.isa, 0, 0, "L", "the CPU level: plain v1 v3 v4 neon reverse"},
-        {"--threads", CLI_COUNT, &r.context.threads, 1, 1024, "N", "threads"},
-        {"--json-out", CLI_TEXT, &r.json_out, 0, 0, "FILE", "write the report there as JSON"},
-        {"--json", CLI_SWITCH, &r.json, 0, 0, NULL, "print JSON instead of lines"},
-        {"--quiet", CLI_SWITCH, &r.quiet, 0, 0, NULL, "no progress"},
+        CHOICE_FLAGS(r),
+        REPORT_FLAGS(r),
         {0},
     };
     int operands = 0, status = cli_flags(argc, argv, usage, about, flags, &operands);
