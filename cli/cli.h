@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command: a table of commands (main.c), flags read by a table each (flags.c). It sees include/ only.
 //
-// Exit status, unless a command says more: 0 good, 1 a difference or a failure was found, 2 wrong usage, 3 not
-// everything that was asked for could be done.
+// Exit status: 0 good; 1 a difference was found; 2 wrong usage, a wrong SAMEBITS_ISA, SAMEBITS_THREADS or SAMEBITS_DEVICE
+// included; 3 not everything that was asked for could be done (files, memory, workers, numbers that are not finite). Two
+// more: compare gives 4 for one document given twice, and lm 130 where Ctrl-C stopped it.
 #ifndef SBI_CLI_H
 #define SBI_CLI_H
 
@@ -11,7 +12,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-enum { CLI_GOOD = 0, CLI_FOUND = 1, CLI_USAGE = 2, CLI_INCOMPLETE = 3 };
+enum { CLI_GOOD = 0, CLI_FOUND = 1, CLI_USAGE = 2, CLI_INCOMPLETE = 3, CLI_INTERRUPTED = 130 };
 
 typedef enum cli_flag_kind {
     CLI_SWITCH,  // to: bool *
@@ -53,8 +54,8 @@ bool cli_read_number(const char *text, uint64_t *out); // digits only, no sign, 
 // Bytes of others for a message: printable ASCII, \xNN for the rest. Four results stay valid.
 const char *cli_show(const char *text);
 
-// "samebits verify: SB_ERR_IO (path): message" on stderr.
-void cli_error(const char *command, const sb_error *err);
+// "samebits verify: SB_ERR_IO (path): message" on stderr. Returns the exit status that the error stands for.
+int cli_failed(const char *command, const sb_error *err);
 
 // Prints a report's text, or its JSON, and writes the JSON to a file where one is named. Frees it.
 int cli_report(const char *command, sb_report *report, bool json, const char *json_out);

@@ -7,8 +7,8 @@ int cli_compare(int argc, char **argv) {
     static const char about[] =
         "Compares evidence documents (samebits verify --json-out) and groups the machines by what they computed. It needs\n"
         "nothing but the documents.\n"
-        "Exit status: 0 AGREE, 1 DIFFER, 2 wrong usage or no evidence document, 3 INCOMPARABLE (nothing in common, other seeds\n"
-        "or contracts), 4 SAME FILE (one document given twice).";
+        "Exit status: 0 AGREE, 1 DIFFER, 2 wrong usage, 3 INCOMPARABLE (nothing in common, other seeds or contracts) or\n"
+        "a file that is no evidence document, 4 SAME FILE (one document given twice).";
     bool json = false;
     const char *json_out = NULL;
     const cli_flag flags[] = {
@@ -26,8 +26,7 @@ int cli_compare(int argc, char **argv) {
     sb_error err = {.status = SB_OK};
     sb_report *report = NULL;
     if (sb_compare(operands, (const char *const *)argv + 1, &report, &err) != SB_OK) {
-        cli_error("compare", &err);
-        return CLI_USAGE;
+        return cli_failed("compare", &err);
     }
     return cli_report("compare", report, json, json_out);
 }

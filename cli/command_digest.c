@@ -29,8 +29,8 @@ int cli_digest(int argc, char **argv) {
         char text[65];
         int64_t arrays = 0;
         if (sb_digest_file(argv[i], bytes, tree, &arrays, &err) != SB_OK) {
-            cli_error("digest", &err);
-            status = CLI_INCOMPLETE;
+            int failed = cli_failed("digest", &err);
+            status = status == CLI_GOOD ? failed : status;
             continue;
         }
         printf("sha256 %s  %s\n", hex(bytes, text), cli_show(argv[i]));

@@ -7,7 +7,7 @@ int cli_doctor(int argc, char **argv) {
     static const char about[] =
         "Shows the CPU levels built, usable and chosen, the threads, the compiler and what its work does at run time, the\n"
         "caller's floating-point environment, and what every usable level computes on hostile operands against exact integers.\n"
-        "Exit status: 0 everything conforms, 1 something cannot, 2 wrong usage.";
+        "Exit status: 0 everything conforms, 1 something does not, 2 wrong usage, 3 it could not be found out.";
     bool json = false;
     const char *json_out = NULL;
     const cli_flag flags[] = {
@@ -24,10 +24,8 @@ int cli_doctor(int argc, char **argv) {
     }
     sb_error err = {.status = SB_OK};
     sb_report *report = NULL;
-    sb_status result = sb_doctor(&report, &err);
-    if (result != SB_OK) {
-        cli_error("doctor", &err);
-        return result == SB_ERR_ARGUMENT ? CLI_USAGE : CLI_FOUND;
+    if (sb_doctor(&report, &err) != SB_OK) {
+        return cli_failed("doctor", &err);
     }
     return cli_report("doctor", report, json, json_out);
 }

@@ -70,8 +70,7 @@ static int carry_out(const char *command, const char *usage, request *r, verifie
     }
     sb_context_free(ctx);
     if (status != SB_OK) {
-        cli_error(command, &err);
-        return status == SB_ERR_ARGUMENT ? CLI_USAGE : CLI_INCOMPLETE;
+        return cli_failed(command, &err);
     }
     return cli_report(command, report, r->json, r->json_out);
 }

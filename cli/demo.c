@@ -393,8 +393,7 @@ int sbi_cli_demo(int argc, char **argv) {
     ran = ran && write_card(&d, table, &err);
     free(table);
     if (!ran) {
-        cli_error("demo", &err);
-        return CLI_INCOMPLETE;
+        return cli_failed("demo", &err);
     }
     printf("\n%s, in %.1f s; ledgers, checkpoints, evidence and the model card are in %s\n",
            d.good ? "IDENTICAL: two routes, the same bits" : "DIVERGENT", seconds() - start, cli_show(d.out));

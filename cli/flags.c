@@ -33,9 +33,14 @@ int cli_usage_error(const char *usage, const char *format, ...) {
     return CLI_USAGE;
 }
 
-void cli_error(const char *command, const sb_error *err) {
+int cli_failed(const char *command, const sb_error *err) {
     fprintf(stderr, "samebits %s: %s%s%s%s: %s\n", command, sb_status_name(err->status), err->argument[0] ? " (" : "",
             err->argument, err->argument[0] ? ")" : "", err->message);
+    switch (err->status) {
+    case SB_ERR_ARGUMENT: case SB_ERR_DEVICE: return CLI_USAGE; // DEVICE: a device or level that is not there
+    case SB_ERR_INTERRUPTED: return CLI_INTERRUPTED;
+    default: return CLI_INCOMPLETE;
+    }
 }
 
 static void print_help(const char *usage, const char *about, const cli_flag *flags) {
@@ -162,8 +167,8 @@ int cli_report(const char *command, sb_report *report, bool json, const char *js
     sb_error err = {.status = SB_OK};
     fputs(json ? sb_report_json(report) : sb_report_text(report), stdout);
     if (json_out && sb_report_write(report, json_out, &err) != SB_OK) {
-        cli_error(command, &err);
-        verdict = verdict == CLI_GOOD ? CLI_INCOMPLETE : verdict;
+        int failed = cli_failed(command, &err);
+        verdict = verdict == CLI_GOOD ? failed : verdict;
     }
     sb_report_free(report);
     return verdict;

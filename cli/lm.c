@@ -11,7 +11,6 @@
 
 int sbi_cli_lm(int argc, char **argv); // argv[0] is "lm"
 
-enum { EXIT_DIFFERENT = 1, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_INTERRUPTED = 130 };
 enum { WORKERS_MAX = 64, STEPS_MAX = 1 << 24, TOKENS_MAX = 1 << 20, RANKS_MAX = 1 << 24 };
 
 typedef struct worker_list {
@@ -35,11 +34,6 @@ static volatile sig_atomic_t interrupted;
 static void on_signal(int number) {
     (void)number;
     interrupted = 1;
-}
-
-static int say(const sb_error *err) {
-    cli_error("lm", err);
-    return err->status == SB_ERR_INTERRUPTED ? EXIT_INTERRUPTED : EXIT_FAILED;
 }
 
 // isa=L,threads=N,shards=N in any order
@@ -203,10 +197,10 @@ static int run_it(options *o, const char *folder, bool resume) {
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     sb_context *ctx = context(o, &err);
-    if (!ctx) return say(&err);
+    if (!ctx) return cli_failed("lm", &err);
     sb_status status = resume ? sb_lm_resume(ctx, &run, &err) : sb_lm_train(ctx, &run, &err);
     sb_context_free(ctx);
-    return status == SB_OK ? 0 : say(&err);
+    return status == SB_OK ? CLI_GOOD : cli_failed("lm", &err);
 }
 
 static int train(int argc, char **argv, options *o) {
@@ -248,12 +242,12 @@ static int work(int argc, char **argv, options *o) {
     signal(SIGINT, SIG_IGN); // the first process finishes the step and ends this one
     signal(SIGTERM, SIG_IGN);
     sb_context *ctx = context(o, &err);
-    if (!ctx) return say(&err);
+    if (!ctx) return cli_failed("lm", &err);
     sb_status status = sb_lm_work(ctx, &err);
     sb_context_free(ctx);
     if (status == SB_ERR_WORKER) // the first process is gone, and has said or will say why
-        return EXIT_FAILED;
-    return status == SB_OK ? 0 : say(&err);
+        return CLI_INCOMPLETE;
+    return status == SB_OK ? CLI_GOOD : cli_failed("lm", &err);
 }
 
 // ---------------------------------------------------------------- the others
@@ -278,10 +272,10 @@ static int evaluate(int argc, char **argv, options *o) {
     if (!o->checkpoint || !o->data)
         return cli_usage_error(usage, "eval needs --checkpoint and --data");
     sb_context *ctx = context(o, &err);
-    if (!ctx) return say(&err);
+    if (!ctx) return cli_failed("lm", &err);
     sb_status status = sb_lm_evaluate(ctx, o->checkpoint, o->data, o->whole, &result, &err);
     sb_context_free(ctx);
-    if (status != SB_OK) return say(&err);
+    if (status != SB_OK) return cli_failed("lm", &err);
     if (o->json)
         printf("{\"loss\": %.17g, \"bits_per_byte\": %.17g, \"bytes\": %lld}\n", result.loss,
                result.bits_per_byte, (long long)result.bytes);
@@ -310,7 +304,7 @@ static int generate(int argc, char **argv, options *o) {
     if (!o->checkpoint || !o->prompt || o->tokens < 1)
         return cli_usage_error(usage, "generate needs --checkpoint, --prompt and --tokens");
     sb_context *ctx = context(o, &err);
-    if (!ctx) return say(&err);
+    if (!ctx) return cli_failed("lm", &err);
     uint8_t *bytes = malloc((size_t)o->tokens);
     sb_lm_generation wanted = {.size = sizeof wanted,
                                .checkpoint = o->checkpoint,
@@ -330,7 +324,7 @@ static int generate(int argc, char **argv, options *o) {
         putchar('\n');
     }
     free(bytes);
-    return status == SB_OK ? 0 : say(&err);
+    return status == SB_OK ? CLI_GOOD : cli_failed("lm", &err);
 }
 
 static void print_bytes(const char *what, int64_t bytes) {
@@ -352,10 +346,10 @@ static int describe(int argc, char **argv, options *o) {
     sb_lm_description d;
     if (!o->recipe) return cli_usage_error(usage, "describe needs --recipe");
     sb_context *ctx = context(o, &err);
-    if (!ctx) return say(&err);
+    if (!ctx) return cli_failed("lm", &err);
     sb_status status = sb_lm_describe(ctx, o->recipe, &d, &err);
     sb_context_free(ctx);
-    if (status != SB_OK) return say(&err);
+    if (status != SB_OK) return cli_failed("lm", &err);
     int64_t memory = d.state_bytes + d.gradient_sets * d.gradient_bytes + d.activation_bytes;
     if (o->json) {
         printf("{\"name\": ");
@@ -400,10 +394,7 @@ static int compare_ledgers(int argc, char **argv, options *o) {
     sb_lm_difference d;
     if (strcmp(argv[1], "compare") != 0)
         return cli_usage_error(usage, "there is no ledger %s", cli_show(argv[1]));
-    if (sb_lm_ledger_compare(argv[2], argv[3], &d, &err) != SB_OK) {
-        say(&err);
-        return EXIT_USAGE; // nothing was compared
-    }
+    if (sb_lm_ledger_compare(argv[2], argv[3], &d, &err) != SB_OK) return cli_failed("lm", &err);
     if (o->json)
         printf("{\"equal\": %s, \"steps_a\": %lld, \"steps_b\": %lld, \"step\": %lld, \"field\": "
                "\"%s\"}\n",
@@ -413,7 +404,7 @@ static int compare_ledgers(int argc, char **argv, options *o) {
         printf("EQUAL: %lld steps\n", (long long)d.steps_a);
     else
         printf("DIFFERENT: first at step %lld, field %s\n", (long long)d.step, d.field);
-    return d.equal ? 0 : EXIT_DIFFERENT;
+    return d.equal ? CLI_GOOD : CLI_FOUND;
 }
 
 // ---------------------------------------------------------------- the table

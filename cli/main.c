@@ -30,7 +30,7 @@ static void print_usage(FILE *to) {
     for (int i = 0; i < COMMANDS; i++) {
         fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].about);
     }
-    fprintf(to, "\nexit status: 0 good, 1 a difference or a failure was found, 2 wrong usage, 3 not everything could be done\n");
+    fprintf(to, "\nexit status: 0 good, 1 a difference was found, 2 wrong usage, 3 not everything could be done\n");
 }
 
 static int run(int argc, char **argv) {

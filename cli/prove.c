@@ -296,8 +296,7 @@ int sbi_cli_prove(int argc, char **argv) {
         status = prove_one(ctx, pool, chosen[i], &options, count, s, &exit_code, &err);
     }
     if (status != SB_OK) {
-        cli_error("prove", &err);
-        exit_code = status == SB_ERR_ARGUMENT ? CLI_USAGE : CLI_INCOMPLETE;
+        exit_code = cli_failed("prove", &err);
     }
     sbi_pool_free(pool);
     sb_context_free(ctx);

@@ -103,10 +103,10 @@ def test_models():
     expect(2, "generate needs", "lm", "generate", "--seed", "9223372036854775807")
     expect(2, "--seed is", "lm", "generate", "--seed", "9223372036854775808")
     for path in ("absent\x1b\n", "/", "/dev/zero"):
-        expect(1, "SB_ERR_IO", "lm", "eval", "--checkpoint", path, "--data", path)
-        expect(1, "SB_ERR_IO", "lm", "describe", "--recipe", path)
-        expect(1, "SB_ERR_", "lm", "resume", path)
-        expect(2, "SB_ERR_IO", "lm", "ledger", "compare", path, path)
+        expect(3, "SB_ERR_IO", "lm", "eval", "--checkpoint", path, "--data", path)
+        expect(3, "SB_ERR_IO", "lm", "describe", "--recipe", path)
+        expect(3, "SB_ERR_", "lm", "resume", path)
+        expect(3, "SB_ERR_IO", "lm", "ledger", "compare", path, path)
         expect(3, "SB_ERR_IO", "digest", path)
     expect(2, "expected a function or --all", "prove")
     expect(2, "there is no function", "prove", "\x1b")
@@ -142,21 +142,33 @@ def test_training(folder):
     small = os.path.join(folder, "small")
     result = subprocess.run(["sh", "-c", 'ulimit -f 20; exec "$@"', "sh", COMMAND, "lm", "train", "--recipe", recipe, "--data", text, "--out", small],
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=600)
-    check(result.returncode == 1 and b"SB_ERR_IO" in result.stderr and b"file too large" in result.stderr, f"ulimit -f: {result}")
+    check(result.returncode == 3 and b"SB_ERR_IO" in result.stderr and b"file too large" in result.stderr, f"ulimit -f: {result}")
     check(not [f for _, _, files in os.walk(small) for f in files if f.endswith(".tmp")], "ulimit -f: a temporary file is left")
 
 
-def test_levels():
-    for bad in ("v9", "", "V3", "\x1b"):
-        result = run("verify", "--lanes", "gemm_nn", "--isa", bad)
-        check(result.returncode in (2, 3) and result.stderr, f"--isa {bad!r}: {result.returncode}")
-        if bad:
-            result = run("verify", "--lanes", "gemm_nn", environment={"SAMEBITS_ISA": bad})
-            check(result.returncode in (2, 3) and result.stderr, f"SAMEBITS_ISA={bad!r}: {result.returncode}")
-    for bad in ("0", "-1", "many", "1025"):
-        result = run("verify", "--lanes", "gemm_nn", environment={"SAMEBITS_THREADS": bad})
-        check(result.returncode in (2, 3) and result.stderr, f"SAMEBITS_THREADS={bad!r}: {result.returncode}")
-    check(run("verify", "--lanes", "gemm_nn", "--device", "no such").returncode in (2, 3), "--device")
+def test_levels(folder):
+    """A wrong level, device or number of threads is wrong usage in every command that computes, by flag or environment."""
+    weights, recipe = os.path.join(folder, "one.safetensors"), os.path.join(folder, "recipe.json")
+    header = b'{"a":{"dtype":"U8","shape":[],"data_offsets":[0,1]}}'
+    with open(weights, "wb") as file:
+        file.write(len(header).to_bytes(8, "little") + header + b"\x07")
+    with open(recipe, "w") as file:
+        json.dump(RECIPE, file)
+    verify, describe = ["verify", "--lanes", "gemm_nn"], ["lm", "describe", "--recipe", recipe]
+    takers = [verify, ["selftest", "--lanes", "gemm_nn"], ["prove", "exp", "--count", "1024"], describe, ["lm", "worker"]]
+    computing = takers + [["digest", weights], ["demo", "--recipe", recipe, "--data", recipe, "--out", os.path.join(folder, "demo")]]
+    for command in computing:
+        for name, bad in (("ISA", "v9"), ("ISA", "V3"), ("ISA", "\x1b"), ("THREADS", "0"), ("THREADS", "-1"), ("THREADS", "many"),
+                          ("THREADS", "1025"), ("DEVICE", "no such")):
+            expect(2, f"SAMEBITS_{name}", *command, environment={f"SAMEBITS_{name}": bad})
+            if command[0] == "demo" and os.path.isdir(command[-1]):
+                for left in os.listdir(command[-1]):
+                    os.remove(os.path.join(command[-1], left))
+                os.rmdir(command[-1])
+    for command in takers:
+        for bad in ("v9", "", "V3", "\x1b"):
+            expect(2, "isa", *command, "--isa", bad)
+    expect(2, "device", *verify, "--device", "no such")
 
 
 def valid(document):
@@ -216,11 +228,11 @@ def test_documents(folder):
     whole = open(one, "rb").read()
     for cut in (0, 1, 100, len(whole) // 2, len(whole) - 3):
         open(third, "wb").write(whole[:cut])
-        expect(2, "is no evidence document", "compare", one, third)
-    expect(2, "SB_ERR_IO", "compare", one, folder)
-    expect(2, "SB_ERR_IO", "compare", one, os.path.join(folder, "absent"))
-    expect(2, "SB_ERR_IO", "compare", one, os.path.join(folder, "\x1b[31m\n"))
-    expect(2, "SB_ERR_IO", "compare", one, "/dev/zero")
+        expect(3, "is no evidence document", "compare", one, third)
+    expect(3, "SB_ERR_IO", "compare", one, folder)
+    expect(3, "SB_ERR_IO", "compare", one, os.path.join(folder, "absent"))
+    expect(3, "SB_ERR_IO", "compare", one, os.path.join(folder, "\x1b[31m\n"))
+    expect(3, "SB_ERR_IO", "compare", one, "/dev/zero")
 
 
 def test_outputs(folder):
@@ -274,7 +286,8 @@ def has_references():
 def main():
     test_usage()
     test_models()
-    test_levels()
+    with tempfile.TemporaryDirectory() as folder:
+        test_levels(folder)
     with tempfile.TemporaryDirectory() as folder:
         test_documents(folder)
     with tempfile.TemporaryDirectory() as folder:

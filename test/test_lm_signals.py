@@ -96,7 +96,7 @@ with tempfile.TemporaryDirectory() as top:
     check(len(pids) == 2, f"workers: {pids}")
     os.kill(pids[1], signal.SIGKILL)
     message = run.communicate()[1]
-    check(run.returncode == 1 and "SB_ERR_WORKER" in message and "worker 1 (plain, shards 3 to 3) is lost: killed by signal 9" in message,
+    check(run.returncode == 3 and "SB_ERR_WORKER" in message and "worker 1 (plain, shards 3 to 3) is lost: killed by signal 9" in message,
           f"worker-killed: exit {run.returncode}: {message}")
     check(not any(alive(p) for p in pids), "a worker is left behind")
     ends_alike("worker-killed")
