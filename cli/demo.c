@@ -65,6 +65,10 @@ static void verdict(demo *d, bool good, const char *what) {
     d->good = d->good && good;
 }
 
+static void wipe_progress(void) {
+    if (isatty(STDERR_FILENO)) fprintf(stderr, "\r%60s\r", "");
+}
+
 static int listen_to(void *user, const sb_lm_event *e) {
     demo *d = user;
     size_t used = strlen(d->ran);
@@ -78,7 +82,8 @@ static int listen_to(void *user, const sb_lm_event *e) {
         break;
     case SB_LM_STEP:
         if (e->step <= MOST_STEPS) d->loss[e->step] = e->loss;
-        fprintf(stderr, "\r  step %lld of %lld, loss %.4f ", (long long)e->step, (long long)e->steps, e->loss);
+        if (isatty(STDERR_FILENO))
+            fprintf(stderr, "\r  step %lld of %lld, loss %.4f ", (long long)e->step, (long long)e->steps, e->loss);
         break;
     default:
         break;
@@ -184,7 +189,7 @@ static bool run_route(demo *d, const char *name, const segment *segments, sb_err
         }
         double start = seconds();
         bool good = run_segment(d, s, folder, until, 0, done > 0, err);
-        fprintf(stderr, "\r%60s\r", "");
+        wipe_progress();
         if (!good) return false;
         char how[64];
         if (s->kind == SHARED_FAST || s->kind == SHARED_MIXED)
@@ -275,7 +280,7 @@ static bool run_sabotaged(demo *d, sb_error *err) {
     int64_t step = d->steps < SABOTAGED_STEP ? 1 : SABOTAGED_STEP;
     double loss = d->loss[d->steps];
     if (!run_segment(d, &s, folder, step < d->steps ? step + 1 : step, step, false, err)) return false;
-    fprintf(stderr, "\r%60s\r", "");
+    wipe_progress();
     d->loss[d->steps] = loss;
     snprintf(a, sizeof a, "%s/route-A/ledger.jsonl", d->out);
     snprintf(b, sizeof b, "%s/ledger.jsonl", folder);
