@@ -104,6 +104,10 @@ static void test_round_trip(void) {
     REFUSED(sbi_folder_make("bare/under", &err), SB_ERR_IO);
     REFUSED(sbi_folder_make("bare", &err), SB_ERR_IO);
     REFUSED(sbi_folder_make("", &err), SB_ERR_IO);
+    REFUSED(sbi_folder_remove("deep", &err), SB_ERR_IO);
+    CHECK(strcmp(err.message, "cannot remove the folder deep: the folder is not empty") == 0, "%s", err.message);
+    REFUSED(sbi_file_remove("bare/under", &err), SB_ERR_IO);
+    CHECK(strcmp(err.message, "cannot remove bare/under: a part of the path is not a folder") == 0, "%s", err.message);
     CHECK(rmdir("deep/er/and/er") == 0 && rmdir("deep/er/and") == 0 && rmdir("deep/er/x") == 0 && rmdir("deep/er") == 0 &&
           rmdir("deep") == 0 && unlink("bare") == 0 && chdir(before) == 0, "clean up");
     double now = sbi_seconds();

@@ -232,7 +232,8 @@ static void check_processes(void) {
     sb_error err = {0};
     char how[64], c = 0;
     const char *none[] = {"/nonexistent/program", NULL};
-    CHECK(sbi_process_start(none, &p, &err) == SB_ERR_WORKER && p.socket == -1,
+    CHECK(sbi_process_start(none, &p, &err) == SB_ERR_WORKER && p.socket == -1 &&
+              strstr(err.message, ": no such file or folder"),
           "a program that is not there: %s", err.message);
     const char *echo[] = {"/bin/sh", "-c", "printf x >&3; kill -9 $$", NULL};
     CHECK(sbi_process_start(echo, &p, &err) == SB_OK, "%s", err.message);

@@ -26,7 +26,7 @@ C_HEADERS = {"stdalign.h", "stdarg.h", "stdatomic.h", "stdbool.h", "stddef.h", "
 INTRINSICS = {"immintrin.h", "arm_neon.h"} # in kernels/tuned alone
 # In src/: what reaches a bit by way of the C library, ends the process, or speaks to the user.
 FORBIDDEN_CALLS = re.compile(r"\b(qsort|rand|srand|random|strtod|strtof|atof|abort|exit|longjmp|setjmp|assert|alloca|"
-                             r"printf|puts|putchar|perror|gets|strcat|sprintf|system)\s*\(")
+                             r"printf|puts|putchar|perror|strerror|gets|strcat|sprintf|system)\s*\(")
 LIBM = """acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp10 exp2 expm1 fabs fdim floor
     fma fmax fmin fmod frexp hypot ilogb j0 j1 jn ldexp lgamma llrint llround log log10 log1p log2 logb lrint lround modf
     nan nearbyint nextafter nexttoward pow pow10 remainder remquo rint round scalbln scalbn sin sincos sinh sqrt tan tanh

@@ -22,6 +22,11 @@
 sb_status sbi_fail(sb_error *err, sb_status status, const char *argument, const char *format, ...) SBI_PRINTF(4, 5);
 // Printable ASCII with \xNN for the rest, cut with "..." to fit; returns out.
 const char *sbi_escape(const char *bytes, size_t length, char *out, size_t out_size);
+// Why the operating system refused (an errno), in our own words: strerror speaks the user's language and is not safe
+// among threads. spare: for a number without words.
+enum { SBI_REASON_SIZE = 32 };
+const char *sbi_reason(int number, char spare[SBI_REASON_SIZE]);
+sb_status sbi_fail_file(sb_error *err, const char *path, const char *what, int number); // SB_ERR_IO: "cannot WHAT PATH: why"
 
 // ---- memory.c
 typedef struct sbi_allocator {

@@ -2,6 +2,7 @@
 // Status and error: names, filling in an sb_error, printable text from foreign bytes.
 #include "base.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -48,4 +49,34 @@ const char *sbi_escape(const char *bytes, size_t length, char *out, size_t out_s
     }
     out[at] = '\0';
     return out;
+}
+
+const char *sbi_reason(int number, char spare[SBI_REASON_SIZE]) {
+    switch (number) {
+    case ENOENT: return "no such file or folder";
+    case ENOTDIR: return "a part of the path is not a folder";
+    case EISDIR: return "it is a folder";
+    case EACCES: case EPERM: return "permission denied";
+    case EEXIST: return "it exists already";
+    case ENOTEMPTY: return "the folder is not empty";
+    case ENOSPC: return "no space left on the device";
+    case EDQUOT: return "quota exceeded";
+    case EFBIG: return "file too large";
+    case EROFS: return "read-only file system";
+    case EMFILE: case ENFILE: return "too many open files";
+    case ENAMETOOLONG: return "name too long";
+    case ELOOP: return "too many symbolic links";
+    case EIO: return "input/output error";
+    case ENOMEM: return "out of memory";
+    case EAGAIN: return "a limit of this user or machine is reached";
+    case EPIPE: case ECONNRESET: return "its socket is closed";
+    }
+    snprintf(spare, SBI_REASON_SIZE, "error %d", number);
+    return spare;
+}
+
+sb_status sbi_fail_file(sb_error *err, const char *path, const char *what, int number) {
+    char name[200], spare[SBI_REASON_SIZE];
+    sbi_escape(path, strlen(path), name, sizeof name);
+    return sbi_fail(err, SB_ERR_IO, "path", "cannot %s %s: %s", what, name, sbi_reason(number, spare));
 }

@@ -11,37 +11,6 @@
 #include <time.h>
 #include <unistd.h>
 
-// In our own words: strerror speaks the user's language and is not safe among threads.
-static const char *reason(int number) {
-    switch (number) {
-    case ENOENT: return "no such file or folder";
-    case ENOTDIR: return "a part of the path is not a folder";
-    case EISDIR: return "it is a folder";
-    case EACCES: case EPERM: return "permission denied";
-    case EEXIST: return "it exists already";
-    case ENOSPC: return "no space left on the device";
-    case EDQUOT: return "quota exceeded";
-    case EFBIG: return "file too large";
-    case EROFS: return "read-only file system";
-    case EMFILE: case ENFILE: return "too many open files";
-    case ENAMETOOLONG: return "name too long";
-    case ELOOP: return "too many symbolic links";
-    case EIO: return "input/output error";
-    default: return NULL;
-    }
-}
-
-static sb_status fail(sb_error *err, const char *path, const char *what, int number) {
-    char name[200], other[32];
-    const char *why = reason(number);
-    if (!why) {
-        snprintf(other, sizeof other, "error %d", number);
-        why = other;
-    }
-    sbi_escape(path, strlen(path), name, sizeof name);
-    return sbi_fail(err, SB_ERR_IO, "path", "cannot %s %s: %s", what, name, why);
-}
-
 static int close_keeping_errno(int descriptor) {
     int before = errno;
     int result = close(descriptor);
@@ -53,13 +22,13 @@ sb_status sbi_file_read(const sbi_allocator *allocator, const char *path, int64_
                         sb_error *err) {
     // O_NONBLOCK: a fifo must be refused, not waited for.
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (file < 0) return fail(err, path, "open", errno);
+    if (file < 0) return sbi_fail_file(err, path, "open", errno);
     char name[200];
     sb_status status = SB_OK;
     uint8_t *buffer = NULL;
     struct stat about;
     if (fstat(file, &about) != 0) {
-        status = fail(err, path, "examine", errno);
+        status = sbi_fail_file(err, path, "examine", errno);
         goto done;
     }
     if (!S_ISREG(about.st_mode)) {
@@ -88,7 +57,7 @@ sb_status sbi_file_read(const sbi_allocator *allocator, const char *path, int64_
             status = sbi_fail(err, SB_ERR_IO, "path", "%s became shorter while it was read", name);
             goto done;
         } else if (errno != EINTR) {
-            status = fail(err, path, "read", errno);
+            status = sbi_fail_file(err, path, "read", errno);
             goto done;
         }
     }
@@ -149,10 +118,10 @@ sb_status sbi_file_create(const sbi_allocator *allocator, const char *path, sbi_
     static atomic_uint serial; // only so that two files of one process differ
     size_t length = strlen(path);
     struct stat about;
-    if (length == 0) return fail(err, path, "write", ENOENT);
-    if (path[length - 1] == '/') return fail(err, path, "write", EISDIR);
+    if (length == 0) return sbi_fail_file(err, path, "write", ENOENT);
+    if (path[length - 1] == '/') return sbi_fail_file(err, path, "write", EISDIR);
     if (stat(path, &about) == 0 && !S_ISREG(about.st_mode)) {
-        if (S_ISDIR(about.st_mode)) return fail(err, path, "write", EISDIR);
+        if (S_ISDIR(about.st_mode)) return sbi_fail_file(err, path, "write", EISDIR);
         char name[200];
         sbi_escape(path, length, name, sizeof name);
         return sbi_fail(err, SB_ERR_IO, "path", "%s is not a regular file: it would be replaced", name);
@@ -176,7 +145,7 @@ sb_status sbi_file_create(const sbi_allocator *allocator, const char *path, sbi_
     }
     if (number) {
         sbi_release(allocator, file);
-        return fail(err, path, "create a file beside", number);
+        return sbi_fail_file(err, path, "create a file beside", number);
     }
     *out = file;
     return SB_OK;
@@ -184,19 +153,20 @@ sb_status sbi_file_create(const sbi_allocator *allocator, const char *path, sbi_
 
 sb_status sbi_file_write(sbi_file *file, const void *bytes, int64_t size, sb_error *err) {
     int number = write_all(file->descriptor, bytes, size);
-    return number ? fail(err, file->path, "write", number) : SB_OK;
+    return number ? sbi_fail_file(err, file->path, "write", number) : SB_OK;
 }
 
 sb_status sbi_file_commit(sbi_file *file, sb_error *err) {
     int number = sync_descriptor(file->descriptor);
-    if (number) return fail(err, file->path, "write", number);
+    if (number) return sbi_fail_file(err, file->path, "write", number);
     int closed = close(file->descriptor); // never tried twice: the descriptor is gone either way
     file->descriptor = -1;
-    if (closed != 0 && errno != EINTR) return fail(err, file->path, "write", errno);
-    if (rename(file->temporary, file->path) != 0) return fail(err, file->path, "put a file in place of", errno);
+    if (closed != 0 && errno != EINTR) return sbi_fail_file(err, file->path, "write", errno);
+    if (rename(file->temporary, file->path) != 0)
+        return sbi_fail_file(err, file->path, "put a file in place of", errno);
     file->temporary[0] = '\0';
     number = sync_folder(file->folder);
-    if (number) return fail(err, file->folder, "sync", number);
+    if (number) return sbi_fail_file(err, file->folder, "sync", number);
     sbi_allocator allocator = file->allocator;
     sbi_release(&allocator, file);
     return SB_OK;
@@ -212,13 +182,13 @@ void sbi_file_abandon(sbi_file *file) {
 
 sb_status sbi_file_append(const char *path, const void *bytes, int64_t size, sb_error *err) {
     int file = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0666);
-    if (file < 0) return fail(err, path, "open", errno);
+    if (file < 0) return sbi_fail_file(err, path, "open", errno);
     sb_status status = SB_OK;
     struct stat about;
     char name[200];
     int number = 0;
     if (fstat(file, &about) != 0) {
-        status = fail(err, path, "examine", errno);
+        status = sbi_fail_file(err, path, "examine", errno);
     } else if (!S_ISREG(about.st_mode)) {
         sbi_escape(path, strlen(path), name, sizeof name);
         status = sbi_fail(err, SB_ERR_IO, "path", "%s is not a regular file", name);
@@ -229,15 +199,15 @@ sb_status sbi_file_append(const char *path, const void *bytes, int64_t size, sb_
         number = count < 0 ? errno : count < size ? ENOSPC : sync_descriptor(file);
         // A line is there whole or not at all, as far as we can help it.
         if (count >= 0 && count < size && ftruncate(file, about.st_size) != 0) number = errno;
-        if (number) status = fail(err, path, "append to", number);
+        if (number) status = sbi_fail_file(err, path, "append to", number);
     }
     close(file);
     if (status == SB_OK && about.st_size == 0) { // perhaps new: its name must last as well
         char folder[4096];
-        if (strlen(path) >= sizeof folder) return fail(err, path, "sync", ENAMETOOLONG);
+        if (strlen(path) >= sizeof folder) return sbi_fail_file(err, path, "sync", ENAMETOOLONG);
         write_folder(path, folder);
         number = sync_folder(folder);
-        if (number) status = fail(err, folder, "sync", number);
+        if (number) status = sbi_fail_file(err, folder, "sync", number);
     }
     return status;
 }
@@ -245,8 +215,8 @@ sb_status sbi_file_append(const char *path, const void *bytes, int64_t size, sb_
 sb_status sbi_folder_make(const char *path, sb_error *err) {
     char part[4096];
     size_t length = strlen(path);
-    if (length == 0) return fail(err, path, "make", ENOENT);
-    if (length >= sizeof part) return fail(err, path, "make", ENAMETOOLONG);
+    if (length == 0) return sbi_fail_file(err, path, "make", ENOENT);
+    if (length >= sizeof part) return sbi_fail_file(err, path, "make", ENAMETOOLONG);
     memcpy(part, path, length + 1);
     for (size_t i = 1; i <= length; i++) {
         if (path[i] != '/' && path[i] != '\0') continue;
@@ -254,8 +224,8 @@ sb_status sbi_folder_make(const char *path, sb_error *err) {
         struct stat about;
         if (mkdir(part, 0777) != 0) {
             int number = errno;
-            if (stat(part, &about) != 0) return fail(err, path, "make", number);
-            if (!S_ISDIR(about.st_mode)) return fail(err, path, "make", ENOTDIR);
+            if (stat(part, &about) != 0) return sbi_fail_file(err, path, "make", number);
+            if (!S_ISDIR(about.st_mode)) return sbi_fail_file(err, path, "make", ENOTDIR);
         }
         part[i] = path[i];
     }

@@ -10,12 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static sb_status refuse(sb_error *err, const char *what, const char *path, int number) {
-    char shown[160];
-    return sbi_fail(err, SB_ERR_IO, "path", "cannot %s %s: %s", what, sbi_escape(path, strlen(path), shown, sizeof shown),
-                    strerror(number));
-}
-
 sb_status sbi_folder_list(const sbi_allocator *allocator, const char *path,
                           sb_status (*visit)(void *user, const char *name, sb_error *err), void *user, sb_error *err) {
     sbi_arena *arena = sbi_arena_new(allocator, err);
@@ -26,7 +20,7 @@ sb_status sbi_folder_list(const sbi_allocator *allocator, const char *path,
         return status;
     folder = opendir(path);
     if (!folder) {
-        status = refuse(err, "read the folder", path, errno);
+        status = sbi_fail_file(err, path, "read the folder", errno);
         goto done;
     }
     int64_t count = 0, capacity = 0;
@@ -35,7 +29,7 @@ sb_status sbi_folder_list(const sbi_allocator *allocator, const char *path,
         const struct dirent *entry = readdir(folder);
         if (!entry) {
             if (errno) {
-                status = refuse(err, "read the folder", path, errno);
+                status = sbi_fail_file(err, path, "read the folder", errno);
                 goto done;
             }
             break;
@@ -72,20 +66,20 @@ done:
 sb_status sbi_file_remove(const char *path, sb_error *err) {
     if (unlink(path) == 0 || errno == ENOENT)
         return SB_OK;
-    return refuse(err, "remove", path, errno);
+    return sbi_fail_file(err, path, "remove", errno);
 }
 
 sb_status sbi_folder_remove(const char *path, sb_error *err) {
     if (rmdir(path) == 0 || errno == ENOENT)
         return SB_OK;
-    return refuse(err, "remove the folder", path, errno);
+    return sbi_fail_file(err, path, "remove the folder", errno);
 }
 
 sb_status sbi_folder_lock(const char *path, int *lock, sb_error *err) {
     *lock = -1;
     int descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC); // the folder itself: no file is left behind
     if (descriptor < 0)
-        return refuse(err, "open the folder", path, errno);
+        return sbi_fail_file(err, path, "open the folder", errno);
     if (flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
         char shown[160];
         close(descriptor);

@@ -16,21 +16,22 @@
 
 sb_status sbi_process_start(const char *const *command, sbi_process *out, sb_error *err) {
     int ends[2];
+    char why[SBI_REASON_SIZE];
     out->id = 0;
     out->socket = -1;
     if (access(command[0], X_OK) != 0) {
         char shown[160];
         return sbi_fail(err, SB_ERR_WORKER, "worker", "cannot run %s: %s",
-                        sbi_escape(command[0], strlen(command[0]), shown, sizeof shown), strerror(errno));
+                        sbi_escape(command[0], strlen(command[0]), shown, sizeof shown), sbi_reason(errno, why));
     }
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
-        return sbi_fail(err, SB_ERR_WORKER, "worker", "cannot make a socket for a worker: %s", strerror(errno));
+        return sbi_fail(err, SB_ERR_WORKER, "worker", "cannot make a socket for a worker: %s", sbi_reason(errno, why));
     pid_t child = fork();
     if (child < 0) {
         int number = errno;
         close(ends[0]);
         close(ends[1]);
-        return sbi_fail(err, SB_ERR_WORKER, "worker", "cannot start a worker: %s", strerror(number));
+        return sbi_fail(err, SB_ERR_WORKER, "worker", "cannot start a worker: %s", sbi_reason(number, why));
     }
     if (child == 0) { // between fork and exec only calls that are safe in a copy of a threaded process
         if (ends[1] == SBI_PROCESS_SOCKET ? fcntl(ends[1], F_SETFD, 0) != 0 : dup2(ends[1], SBI_PROCESS_SOCKET) < 0)
@@ -76,6 +77,11 @@ void sbi_process_end(sbi_process *process, char *how, size_t how_size) {
         snprintf(how, how_size, "gone");
 }
 
+static sb_status gone(sb_error *err, int number) {
+    char why[SBI_REASON_SIZE];
+    return sbi_fail(err, SB_ERR_WORKER, "worker", "another process of this step is gone: %s", sbi_reason(number, why));
+}
+
 sb_status sbi_socket_send(int socket, const void *bytes, int64_t size, sb_error *err) {
     const char *from = bytes;
     while (size > 0) {
@@ -83,7 +89,7 @@ sb_status sbi_socket_send(int socket, const void *bytes, int64_t size, sb_error 
         if (sent < 0 && errno == EINTR)
             continue;
         if (sent <= 0)
-            return sbi_fail(err, SB_ERR_WORKER, "worker", "another process of this step is gone: %s", strerror(errno));
+            return gone(err, errno);
         from += sent;
         size -= sent;
     }
@@ -97,7 +103,7 @@ sb_status sbi_socket_receive(int socket, void *bytes, int64_t size, sb_error *er
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
-            return sbi_fail(err, SB_ERR_WORKER, "worker", "another process of this step is gone: %s", strerror(errno));
+            return gone(err, errno);
         if (got == 0)
             return sbi_fail(err, SB_ERR_WORKER, "worker", "another process of this step is gone: its socket is closed");
         to += got;
