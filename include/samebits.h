@@ -401,7 +401,7 @@ typedef struct sb_lm_difference {
     int64_t step;             // of the first difference
     char field[32];           // "rate" "losses[3]" "gradient" "state" "recipe" "end" (one ledger stops) ...
 } sb_lm_difference;
-// Both files must be ledgers whose chains of hashes hold.
+// Both files must be ledgers whose chains of hashes hold and whose last lines end, else SB_ERR_FORMAT.
 SB_API sb_status sb_lm_ledger_compare(const char *a, const char *b, sb_lm_difference *out, sb_error *err);
 
 #ifdef __cplusplus

@@ -416,11 +416,30 @@ static void check_ledgers(void) {
     int64_t size, line = 0, cut = 0;
     uint8_t *bytes = get(inside("straight/ledger.jsonl"), &size);
     while (line < 4) line += bytes[cut++] == '\n';
-    put(inside("short"), bytes, (size_t)cut + 20); // three steps, and a line cut in the writing
+    put(inside("short"), bytes, (size_t)cut); // three steps
     CHECK(sb_lm_ledger_compare(inside("straight/ledger.jsonl"), inside("short"), &d, &err) ==
                   SB_OK &&
               !d.equal && d.step == 4 && strcmp(d.field, "end") == 0 && d.steps_b == 3,
           "step %lld, field %s", (long long)d.step, d.field);
+    // A last line cut in the writing is no line, and must not pass for none: on either side, and
+    // where only its newline is missing.
+    for (int64_t more = 1; more < size - cut; more += more < 40 ? 1 : 97) {
+        put(inside("cut"), bytes, (size_t)(cut + more));
+        int64_t ends = bytes[cut + more - 1] == '\n';
+        sb_status status =
+            sb_lm_ledger_compare(inside("straight/ledger.jsonl"), inside("cut"), &d, &err);
+        CHECK(ends || (status == SB_ERR_FORMAT && strcmp(err.argument, "ledger") == 0 &&
+                       strstr(err.message, "does not end")),
+              "%lld bytes of more: %s", (long long)more, err.message);
+    }
+    put(inside("cut"), bytes, (size_t)size - 1);
+    CHECK(sb_lm_ledger_compare(inside("straight/ledger.jsonl"), inside("cut"), &d, &err) ==
+                  SB_ERR_FORMAT &&
+              sb_lm_ledger_compare(inside("cut"), inside("straight/ledger.jsonl"), &d, &err) ==
+                  SB_ERR_FORMAT &&
+              sb_lm_ledger_compare(inside("cut"), inside("cut"), &d, &err) == SB_ERR_FORMAT &&
+              strstr(err.message, "line 9, does not end"),
+          "no newline at the end: %s", err.message);
     int64_t last = size - 11; // of the last line: its losses
     while (last > 0 && memcmp(bytes + last, "\"losses\":[\"", 11) != 0) last--;
     CHECK(last > cut, "the last line's losses");

@@ -207,6 +207,13 @@ static sb_status read_ledger(const sbi_allocator *allocator, const char *path, u
         return sbi_fail(err, SB_ERR_FORMAT, "ledger", "%s is not a ledger",
                         sbi_escape(path, strlen(path), shown, sizeof shown));
     }
+    if (l.at < *size) { // else it could differ unseen
+        char shown[160];
+        return sbi_fail(err, SB_ERR_FORMAT, "ledger",
+                        "the last line of %s, line %lld, does not end: it was cut in the writing",
+                        sbi_escape(path, strlen(path), shown, sizeof shown),
+                        (long long)l.number + 2);
+    }
     *steps = l.number;
     return SB_OK;
 }
