@@ -19,6 +19,7 @@
 //
 // The method of blocks: T. Dao et al., "FlashAttention", 2022.
 #include "function.h"
+#include "sum.h"
 
 #define SBI_NONE FLOAT32(0xff800000u)   // -inf: the score of an absent key
 #define SBI_ABSENT FLOAT32(0x80000000u) // -0: its weight
@@ -158,34 +159,10 @@ KERNEL void NAME(k_attention)(GLOBAL const T *RESTRICT q, GLOBAL const T *RESTRI
             PHASE(l, 32) { ATI(part, l, c) = (T)0; }
             LANE_END
         }
-        for (i32 j = 0; j < count; j += 4) { // e v: four keys by four channels a phase
-            GLOBAL const T *x = vb + j * stride;
-            i32 c = 0, four = j + 4 <= count && plain[j] && plain[j + 1] && plain[j + 2] && plain[j + 3];
-            for (; four && c + 4 <= d; c += 4) {
-                PHASE(l, 32) {
-                    T e0 = ATI(weight, l, j), e1 = ATI(weight, l, j + 1);
-                    T e2 = ATI(weight, l, j + 2), e3 = ATI(weight, l, j + 3);
-                    UNROLL for (i32 u = 0; u < 4; u++) {
-                        T r = ATI(part, l, c + u);
-                        r = FMA(e0, x[c + u], r);
-                        r = FMA(e1, x[stride + c + u], r);
-                        r = FMA(e2, x[2 * stride + c + u], r);
-                        r = FMA(e3, x[3 * stride + c + u], r);
-                        ATI(part, l, c + u) = r;
-                    }
-                }
-                LANE_END
-            }
-            for (i32 i = j; i < j + 4 && i < count; i++, x += stride) {
-                for (i32 n = c; n < d; n++) {
-                    PHASE(l, 32) {
-                        T e = ATI(weight, l, i), r = ATI(part, l, n), next = FMA(e, x[n], r);
-                        ATI(part, l, n) = BITS32(e) == 0x80000000u ? r : next;
-                    }
-                    LANE_END
-                }
-            }
-        }
+#define ROWS_INTO part // e v
+#define ROWS_FACTOR weight
+#define ROWS_FROM vb
+#include "attention_rows.h"
         PHASE(l, 32) {
             T m = AT(top, l), old = AT(best, l), next = sbi_max_f32(old, m), mine = ATI(sum, l, 0) + (T)0;
             i32 state = m == SBI_NONE ? 0 : old == SBI_NONE ? 1 : 2;
@@ -236,24 +213,7 @@ KERNEL void NAME(k_attention)(GLOBAL const T *RESTRICT q, GLOBAL const T *RESTRI
 KERNEL void NAME(k_attention_rows)(GLOBAL const T *RESTRICT y, GLOBAL const T *RESTRICT dy, GLOBAL const f64 *RESTRICT total,
                                    GLOBAL T *RESTRICT share, GLOBAL T *RESTRICT delta, i32 d GROUP_PARAM) {
     SHARED f64 part[32];
-    LANE_VAR(f64, acc, 32);
-    GLOBAL const T *y_row = y + GROUP() * d;
-    GLOBAL const T *dy_row = dy + GROUP() * d;
-    i32 whole = d - d % 32;
-    PHASE(l, 32) { AT(acc, l) = K(0.0); }
-    LANE_END
-    for (i32 c = 0; c < whole; c += 32) {
-        PHASE(l, 32) { AT(acc, l) = AT(acc, l) + (f64)dy_row[c + l] * (f64)y_row[c + l]; }
-        LANE_END
-    }
-    PHASE(l, d - whole) { AT(acc, l) = AT(acc, l) + (f64)dy_row[whole + l] * (f64)y_row[whole + l]; }
-    LANE_END
-    PHASE(l, 32) { part[l] = AT(acc, l); }
-    PHASE_END
-    for (i32 w = 16; w > 0; w /= 2) {
-        PHASE(l, w) { part[l] = part[l] + part[l + w]; }
-        PHASE_END
-    }
+    sbi_sum_products(dy + GROUP() * d, y + GROUP() * d, d, part);
     PHASE(l, 1) {
         share[GROUP()] = (T)(K(1.0) / total[GROUP()]);
         delta[GROUP()] = (T)(part[0] + K(0.0));
@@ -315,61 +275,12 @@ KERNEL void NAME(k_attention_dq)(GLOBAL const T *RESTRICT q, GLOBAL const T *RES
             AT(limit, l) = seen < count ? (i32)seen : count;
         }
         PHASE_END
-        for (i32 j = 0; j < 128; j++) {
-            PHASE(l, 32) {
-                ATI(weight, l, j) = (T)0;
-                ATI(change, l, j) = (T)0;
-            }
-            LANE_END
-        }
-        for (i32 j0 = 0; j0 < count; j0 += 8) { // both dots: two keys by four channels a phase
-            i32 j1 = j0 + 8 < count ? j0 + 8 : count, c = 0;
-            for (; c + 4 <= d; c += 4) {
-                i32 j = j0;
-                for (; j + 2 <= j1; j += 2) {
-                    GLOBAL const T *x = kb + j * stride + c;
-                    GLOBAL const T *z = vb + j * stride + c;
-                    PHASE(l, 32) {
-                        T q0 = ATI(query, l, c), q1 = ATI(query, l, c + 1);
-                        T q2 = ATI(query, l, c + 2), q3 = ATI(query, l, c + 3);
-                        T p0 = ATI(slope, l, c), p1 = ATI(slope, l, c + 1);
-                        T p2 = ATI(slope, l, c + 2), p3 = ATI(slope, l, c + 3);
-                        UNROLL for (i32 u = 0; u < 2; u++) {
-                            T r = ATI(weight, l, j + u), e = ATI(change, l, j + u);
-                            r = FMA(x[u * stride], q0, r);
-                            r = FMA(x[u * stride + 1], q1, r);
-                            r = FMA(x[u * stride + 2], q2, r);
-                            r = FMA(x[u * stride + 3], q3, r);
-                            e = FMA(z[u * stride], p0, e);
-                            e = FMA(z[u * stride + 1], p1, e);
-                            e = FMA(z[u * stride + 2], p2, e);
-                            e = FMA(z[u * stride + 3], p3, e);
-                            ATI(weight, l, j + u) = r;
-                            ATI(change, l, j + u) = e;
-                        }
-                    }
-                    LANE_END
-                }
-                for (; j < j1; j++) {
-                    for (i32 n = c; n < c + 4; n++) {
-                        PHASE(l, 32) {
-                            ATI(weight, l, j) = FMA(kb[j * stride + n], ATI(query, l, n), ATI(weight, l, j));
-                            ATI(change, l, j) = FMA(vb[j * stride + n], ATI(slope, l, n), ATI(change, l, j));
-                        }
-                        LANE_END
-                    }
-                }
-            }
-            for (; c < d; c++) {
-                for (i32 j = j0; j < j1; j++) {
-                    PHASE(l, 32) {
-                        ATI(weight, l, j) = FMA(kb[j * stride + c], ATI(query, l, c), ATI(weight, l, j));
-                        ATI(change, l, j) = FMA(vb[j * stride + c], ATI(slope, l, c), ATI(change, l, j));
-                    }
-                    LANE_END
-                }
-            }
-        }
+#define DOTS_MOST 128 // q k and dO v
+#define DOTS_A query
+#define DOTS_B slope
+#define DOTS_X kb
+#define DOTS_Z vb
+#include "attention_dots.h"
         for (i32 j = 0; j < count; j++) {
             PHASE(l, 32) {
                 T x = (ATI(weight, l, j) + (T)0) * scale, p = sbi_exp_f32(x - AT(best, l)) * AT(part, l);
@@ -380,45 +291,17 @@ KERNEL void NAME(k_attention_dq)(GLOBAL const T *RESTRICT q, GLOBAL const T *RES
             }
             LANE_END
         }
-        for (i32 j = 0; j < count; j += 4) { // dS k: four keys by four channels a phase
-            GLOBAL const T *x = kb + j * stride;
-            i32 c = 0, four = j + 4 <= count && plain[j] && plain[j + 1] && plain[j + 2] && plain[j + 3];
-            for (; four && c + 4 <= d; c += 4) {
-                PHASE(l, 32) {
-                    T e0 = ATI(change, l, j), e1 = ATI(change, l, j + 1);
-                    T e2 = ATI(change, l, j + 2), e3 = ATI(change, l, j + 3);
-                    UNROLL for (i32 u = 0; u < 4; u++) {
-                        T r = ATI(chunk, l, c + u);
-                        r = FMA(e0, x[c + u], r);
-                        r = FMA(e1, x[stride + c + u], r);
-                        r = FMA(e2, x[2 * stride + c + u], r);
-                        r = FMA(e3, x[3 * stride + c + u], r);
-                        ATI(chunk, l, c + u) = r;
-                    }
-                }
-                LANE_END
-            }
-            for (i32 i = j; i < j + 4 && i < count; i++, x += stride) {
-                for (i32 n = c; n < d; n++) {
-                    PHASE(l, 32) {
-                        T r = ATI(chunk, l, n), next = FMA(ATI(change, l, i), x[n], r);
-                        ATI(chunk, l, n) = BITS32(ATI(weight, l, i)) == 0x80000000u ? r : next;
-                    }
-                    LANE_END
-                }
-            }
-        }
+#define ROWS_INTO chunk // dS k
+#define ROWS_FACTOR change
+#define ROWS_FROM kb
+#include "attention_rows.h"
         if ((b0 + 128) % 256 == 0 || b0 + 128 >= last) {
             i32 full = (b0 + 128) % 16384 == 0;
-            for (i32 c = 0; c < d; c++) {
-                PHASE(l, 32) {
-                    T r = ATI(run, l, c) + ATI(chunk, l, c);
-                    ATI(chunk, l, c) = (T)0;
-                    ATI(sum, l, c) = full ? ATI(sum, l, c) + r : ATI(sum, l, c);
-                    ATI(run, l, c) = full ? (T)0 : r;
-                }
-                LANE_END
-            }
+#define CHUNK chunk
+#define CHUNK_RUN run
+#define CHUNK_SUM sum
+#define CHUNK_COUNT d
+#include "chunk_end.h"
         }
         PHASE(l, 32) {} // everyone has read `plain`
         PHASE_END
@@ -491,60 +374,12 @@ KERNEL void NAME(k_attention_dkv)(GLOBAL const T *RESTRICT q, GLOBAL const T *RE
                 }
             }
             PHASE_END
-            for (i32 i = 0; i < 64; i++) {
-                PHASE(l, 32) {
-                    ATI(weight, l, i) = (T)0;
-                    ATI(change, l, i) = (T)0;
-                }
-                LANE_END
-            }
-            for (i32 i0 = 0; i0 < count; i0 += 8) { // both dots: two rows by four channels a phase
-                i32 i1 = i0 + 8 < count ? i0 + 8 : count, c = 0;
-                for (; c + 4 <= d; c += 4) {
-                    i32 i = i0;
-                    for (; i + 2 <= i1; i += 2) {
-                        GLOBAL const T *x = qb + i * stride + c;
-                        GLOBAL const T *z = pb + i * stride + c;
-                        PHASE(l, 32) {
-                            T a0 = ATI(key, l, c), a1 = ATI(key, l, c + 1), a2 = ATI(key, l, c + 2), a3 = ATI(key, l, c + 3);
-                            T b0 = ATI(value, l, c), b1 = ATI(value, l, c + 1);
-                            T b2 = ATI(value, l, c + 2), b3 = ATI(value, l, c + 3);
-                            UNROLL for (i32 u = 0; u < 2; u++) {
-                                T r = ATI(weight, l, i + u), e = ATI(change, l, i + u);
-                                r = FMA(x[u * stride], a0, r);
-                                r = FMA(x[u * stride + 1], a1, r);
-                                r = FMA(x[u * stride + 2], a2, r);
-                                r = FMA(x[u * stride + 3], a3, r);
-                                e = FMA(z[u * stride], b0, e);
-                                e = FMA(z[u * stride + 1], b1, e);
-                                e = FMA(z[u * stride + 2], b2, e);
-                                e = FMA(z[u * stride + 3], b3, e);
-                                ATI(weight, l, i + u) = r;
-                                ATI(change, l, i + u) = e;
-                            }
-                        }
-                        LANE_END
-                    }
-                    for (; i < i1; i++) {
-                        for (i32 n = c; n < c + 4; n++) {
-                            PHASE(l, 32) {
-                                ATI(weight, l, i) = FMA(qb[i * stride + n], ATI(key, l, n), ATI(weight, l, i));
-                                ATI(change, l, i) = FMA(pb[i * stride + n], ATI(value, l, n), ATI(change, l, i));
-                            }
-                            LANE_END
-                        }
-                    }
-                }
-                for (; c < d; c++) {
-                    for (i32 i = i0; i < i1; i++) {
-                        PHASE(l, 32) {
-                            ATI(weight, l, i) = FMA(qb[i * stride + c], ATI(key, l, c), ATI(weight, l, i));
-                            ATI(change, l, i) = FMA(pb[i * stride + c], ATI(value, l, c), ATI(change, l, i));
-                        }
-                        LANE_END
-                    }
-                }
-            }
+#define DOTS_MOST 64 // k q and v dO
+#define DOTS_A key
+#define DOTS_B value
+#define DOTS_X qb
+#define DOTS_Z pb
+#include "attention_dots.h"
             for (i32 i = 0; i < count; i++) {
                 T best = maximum[at + i * h], part = share[at + i * h], mean = delta[at + i * h];
                 i64 seen = causal ? p0 + i + 1 - j0 : (i64)there;
@@ -558,58 +393,26 @@ KERNEL void NAME(k_attention_dkv)(GLOBAL const T *RESTRICT q, GLOBAL const T *RE
                 }
                 LANE_END
             }
-            for (i32 i = 0; i < count; i += 4) { // P dO and dS q: four rows by two channels a phase
-                GLOBAL const T *x = qb + i * stride;
-                GLOBAL const T *z = pb + i * stride;
-                i32 c = 0, four = i + 4 <= count && plain[i] && plain[i + 1] && plain[i + 2] && plain[i + 3];
-                for (; four && c + 2 <= d; c += 2) {
-                    PHASE(l, 32) {
-                        T w0 = ATI(weight, l, i), w1 = ATI(weight, l, i + 1);
-                        T w2 = ATI(weight, l, i + 2), w3 = ATI(weight, l, i + 3);
-                        T e0 = ATI(change, l, i), e1 = ATI(change, l, i + 1);
-                        T e2 = ATI(change, l, i + 2), e3 = ATI(change, l, i + 3);
-                        UNROLL for (i32 u = 0; u < 2; u++) {
-                            T r = ATI(k_chunk, l, c + u), w = ATI(v_chunk, l, c + u);
-                            r = FMA(e0, x[c + u], r);
-                            r = FMA(e1, x[stride + c + u], r);
-                            r = FMA(e2, x[2 * stride + c + u], r);
-                            r = FMA(e3, x[3 * stride + c + u], r);
-                            w = FMA(w0, z[c + u], w);
-                            w = FMA(w1, z[stride + c + u], w);
-                            w = FMA(w2, z[2 * stride + c + u], w);
-                            w = FMA(w3, z[3 * stride + c + u], w);
-                            ATI(k_chunk, l, c + u) = r;
-                            ATI(v_chunk, l, c + u) = w;
-                        }
-                    }
-                    LANE_END
-                }
-                for (i32 o = i; o < i + 4 && o < count; o++, x += stride, z += stride) {
-                    for (i32 n = c; n < d; n++) {
-                        PHASE(l, 32) {
-                            T r = ATI(k_chunk, l, n), w = ATI(v_chunk, l, n), p = ATI(weight, l, o);
-                            T next = FMA(ATI(change, l, o), x[n], r), also = FMA(p, z[n], w);
-                            ATI(k_chunk, l, n) = BITS32(p) == 0x80000000u ? r : next;
-                            ATI(v_chunk, l, n) = BITS32(p) == 0x80000000u ? w : also;
-                        }
-                        LANE_END
-                    }
-                }
-            }
+#define ROWS_INTO k_chunk // dS q
+#define ROWS_FACTOR change
+#define ROWS_FROM qb
+#include "attention_rows.h"
+#define ROWS_INTO v_chunk // P dO
+#define ROWS_FACTOR weight
+#define ROWS_FROM pb
+#include "attention_rows.h"
             if (stop % 256 == 0 || stop == end) {
                 i32 full = stop % 16384 == 0;
-                for (i32 c = 0; c < d; c++) {
-                    PHASE(l, 32) {
-                        T r = ATI(k_run, l, c) + ATI(k_chunk, l, c), w = ATI(v_run, l, c) + ATI(v_chunk, l, c);
-                        ATI(k_chunk, l, c) = (T)0;
-                        ATI(v_chunk, l, c) = (T)0;
-                        ATI(k_sum, l, c) = full ? ATI(k_sum, l, c) + r : ATI(k_sum, l, c);
-                        ATI(v_sum, l, c) = full ? ATI(v_sum, l, c) + w : ATI(v_sum, l, c);
-                        ATI(k_run, l, c) = full ? (T)0 : r;
-                        ATI(v_run, l, c) = full ? (T)0 : w;
-                    }
-                    LANE_END
-                }
+#define CHUNK k_chunk
+#define CHUNK_RUN k_run
+#define CHUNK_SUM k_sum
+#define CHUNK_COUNT d
+#include "chunk_end.h"
+#define CHUNK v_chunk
+#define CHUNK_RUN v_run
+#define CHUNK_SUM v_sum
+#define CHUNK_COUNT d
+#include "chunk_end.h"
             }
             PHASE(l, 32) {} // everyone has read `plain`
             PHASE_END

@@ -5,6 +5,7 @@
 // T = T + r ascending. C = +0, C = C + T ascending. Then C * alpha, C + bias, old + C, one rounding each, where asked.
 // Padding with zeros (of rows, columns and k) leaves no trace: fma(0, 0, r) = r but for the sign of a zero, which the
 // totals, started at +0, remove.
+#include "sum.h"
 
 #define SBI_SCALED 1
 #define SBI_BIAS 2
@@ -77,15 +78,11 @@ KERNEL void NAME(k_gemm)(GLOBAL const T *RESTRICT a, GLOBAL const T *RESTRICT b,
                 }
                 if ((p + 64) % SBI_CHUNK == 0 || p + 64 >= k) {
                     i32 full = (p + 64) % SBI_RUN == 0;
-                    for (i32 i = 0; i < padded; i++) {
-                        PHASE(l, 32) {
-                            T r = ATI(run, l, i) + ATI(chunk, l, i);
-                            ATI(chunk, l, i) = (T)0;
-                            ATI(sum, l, i) = full ? ATI(sum, l, i) + r : ATI(sum, l, i);
-                            ATI(run, l, i) = full ? (T)0 : r;
-                        }
-                        LANE_END
-                    }
+#define CHUNK chunk
+#define CHUNK_RUN run
+#define CHUNK_SUM sum
+#define CHUNK_COUNT padded
+#include "chunk_end.h"
                 }
                 PHASE(l, 32) {} // everyone has read what the next block overwrites
                 PHASE_END
@@ -166,38 +163,26 @@ KERNEL void NAME(k_gemv)(GLOBAL const T *RESTRICT w, GLOBAL const T *RESTRICT x,
     LANE_END
 }
 
+// A block's total part[0], once into `total`, once rounded into `result` (if not NULL).
+FN void NAME(sbi_dot_end)(LOCAL const f64 *part, GLOBAL f64 *total, GLOBAL T *result) {
+    PHASE(l, 1) {
+        f64 x = part[0] + K(0.0);
+        *total = x;
+        if (result) {
+            *result = sbi_canon_f32((T)x);
+        }
+    }
+    PHASE_END
+}
+
 // The dot of a[n] and b[n] by T2: a block of 4,096 a group, totals[group] in binary64, result (if not NULL) the
 // rounded total: for a dot of a single block.
 KERNEL void NAME(k_dot)(GLOBAL const T *RESTRICT a, GLOBAL const T *RESTRICT b, GLOBAL f64 *RESTRICT totals,
                         GLOBAL T *RESTRICT result, i64 n GROUP_PARAM) {
     SHARED f64 part[32];
-    LANE_VAR(f64, acc, 32);
     i64 first = GROUP() * 4096;
-    i32 count = (i32)(n - first < 4096 ? n - first : 4096), whole = count - count % 32;
-    GLOBAL const T *x = a + first;
-    GLOBAL const T *y = b + first;
-    PHASE(l, 32) { AT(acc, l) = K(0.0); }
-    LANE_END
-    for (i32 j = 0; j < whole; j += 32) {
-        PHASE(l, 32) { AT(acc, l) = AT(acc, l) + (f64)x[j + l] * (f64)y[j + l]; }
-        LANE_END
-    }
-    PHASE(l, count - whole) { AT(acc, l) = AT(acc, l) + (f64)x[whole + l] * (f64)y[whole + l]; }
-    LANE_END
-    PHASE(l, 32) { part[l] = AT(acc, l); }
-    PHASE_END
-    for (i32 s = 16; s > 0; s /= 2) {
-        PHASE(l, s) { part[l] = part[l] + part[l + s]; }
-        PHASE_END
-    }
-    PHASE(l, 1) {
-        f64 total = part[0] + K(0.0);
-        totals[GROUP()] = total;
-        if (result) {
-            result[0] = sbi_canon_f32((T)total);
-        }
-    }
-    PHASE_END
+    sbi_sum_products(a + first, b + first, (i32)(n - first < 4096 ? n - first : 4096), part);
+    NAME(sbi_dot_end)(part, totals + GROUP(), result);
 }
 
 // The same of x[n], binary64 totals of blocks: S recurses.
@@ -217,16 +202,6 @@ KERNEL void NAME(k_dot_fold)(GLOBAL const f64 *RESTRICT x, GLOBAL f64 *RESTRICT 
     LANE_END
     PHASE(l, 32) { part[l] = AT(acc, l); }
     PHASE_END
-    for (i32 s = 16; s > 0; s /= 2) {
-        PHASE(l, s) { part[l] = part[l] + part[l + s]; }
-        PHASE_END
-    }
-    PHASE(l, 1) {
-        f64 total = part[0] + K(0.0);
-        totals[GROUP()] = total;
-        if (result) {
-            result[0] = sbi_canon_f32((T)total);
-        }
-    }
-    PHASE_END
+    sbi_sum_tree(part);
+    NAME(sbi_dot_end)(part, totals + GROUP(), result);
 }

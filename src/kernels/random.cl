@@ -41,70 +41,43 @@ FN u64 random_first(i64 group, i64 start, i32 draws) { return ((u64)(start / dra
 FN i32 random_lanes(i32 left) { return left < 256 ? left : 256; }
 FN u64 random_pair(LOCAL const u32 *word, i32 i) { return (u64)word[2 * i] | (u64)word[2 * i + 1] << 32; }
 
-KERNEL void k_random_bits_u32(u64 seed, u64 stream, i64 start, i64 size, GLOBAL u32 *RESTRICT out GROUP_PARAM) {
-    SHARED u32 word[1024];
-    i32 low = random_low(GROUP(), start, 1024), high = random_high(GROUP(), start, size, 1024);
-    i64 to = GROUP() * 1024 - start % 1024;
-    random_words(word, seed, stream, random_first(GROUP(), start, 1024));
-    for (i32 from = low; from < high; from += 256) {
-        PHASE(l, random_lanes(high - from)) { out[to + from + l] = word[from + l]; } LANE_END
-    }
-}
+#define RANDOM_NAME k_random_bits_u32
+#define RANDOM_TYPE u32
+#define RANDOM_DRAWS 1024
+#define RANDOM_VALUE(i) word[i]
+#include "random_draws.h"
 
-KERNEL void k_random_bits_u64(u64 seed, u64 stream, i64 start, i64 size, GLOBAL u64 *RESTRICT out GROUP_PARAM) {
-    SHARED u32 word[1024];
-    i32 low = random_low(GROUP(), start, 512), high = random_high(GROUP(), start, size, 512);
-    i64 to = GROUP() * 512 - start % 512;
-    random_words(word, seed, stream, random_first(GROUP(), start, 512));
-    for (i32 from = low; from < high; from += 256) {
-        PHASE(l, random_lanes(high - from)) { out[to + from + l] = random_pair(word, from + l); } LANE_END
-    }
-}
+#define RANDOM_NAME k_random_bits_u64
+#define RANDOM_TYPE u64
+#define RANDOM_DRAWS 512
+#define RANDOM_VALUE(i) random_pair(word, i)
+#include "random_draws.h"
 
 // (u32 >> 8) 2^-24
-KERNEL void k_random_uniform_f32(u64 seed, u64 stream, i64 start, i64 size, GLOBAL f32 *RESTRICT out GROUP_PARAM) {
-    SHARED u32 word[1024];
-    i32 low = random_low(GROUP(), start, 1024), high = random_high(GROUP(), start, size, 1024);
-    i64 to = GROUP() * 1024 - start % 1024;
-    random_words(word, seed, stream, random_first(GROUP(), start, 1024));
-    for (i32 from = low; from < high; from += 256) {
-        PHASE(l, random_lanes(high - from)) { out[to + from + l] = (f32)(i32)(word[from + l] >> 8) * 0x1p-24f; } LANE_END
-    }
-}
+#define RANDOM_NAME k_random_uniform_f32
+#define RANDOM_TYPE f32
+#define RANDOM_DRAWS 1024
+#define RANDOM_VALUE(i) (f32)(i32)(word[i] >> 8) * 0x1p-24f
+#include "random_draws.h"
 
 // The z whose normal distribution function is (u32 + 1/2) / 2^32, correctly rounded.
-KERNEL void k_random_normal_f32(u64 seed, u64 stream, i64 start, i64 size, GLOBAL f32 *RESTRICT out GROUP_PARAM) {
-    SHARED u32 word[1024];
-    i32 low = random_low(GROUP(), start, 1024), high = random_high(GROUP(), start, size, 1024);
-    i64 to = GROUP() * 1024 - start % 1024;
-    random_words(word, seed, stream, random_first(GROUP(), start, 1024));
-    for (i32 from = low; from < high; from += 256) {
-        PHASE(l, random_lanes(high - from)) { out[to + from + l] = sbi_normal_f32(word[from + l]); } LANE_END
-    }
-}
+#define RANDOM_NAME k_random_normal_f32
+#define RANDOM_TYPE f32
+#define RANDOM_DRAWS 1024
+#define RANDOM_VALUE(i) sbi_normal_f32(word[i])
+#include "random_draws.h"
 
 // (u64 >> 11) 2^-53
-KERNEL void k_random_uniform_f64(u64 seed, u64 stream, i64 start, i64 size, GLOBAL f64 *RESTRICT out GROUP_PARAM) {
-    SHARED u32 word[1024];
-    i32 low = random_low(GROUP(), start, 512), high = random_high(GROUP(), start, size, 512);
-    i64 to = GROUP() * 512 - start % 512;
-    random_words(word, seed, stream, random_first(GROUP(), start, 512));
-    for (i32 from = low; from < high; from += 256) {
-        PHASE(l, random_lanes(high - from)) {
-            out[to + from + l] = (f64)(i64)(random_pair(word, from + l) >> 11) * K(0x1p-53);
-        } LANE_END
-    }
-}
+#define RANDOM_NAME k_random_uniform_f64
+#define RANDOM_TYPE f64
+#define RANDOM_DRAWS 512
+#define RANDOM_VALUE(i) (f64)(i64)(random_pair(word, i) >> 11) * K(0x1p-53)
+#include "random_draws.h"
 
 // The integer part of u64 n / 2^64: the high half of the exact product.
-KERNEL void k_random_integers(u64 seed, u64 stream, i64 start, i64 size, i64 n, GLOBAL i64 *RESTRICT out GROUP_PARAM) {
-    SHARED u32 word[1024];
-    i32 low = random_low(GROUP(), start, 512), high = random_high(GROUP(), start, size, 512);
-    i64 to = GROUP() * 512 - start % 512;
-    random_words(word, seed, stream, random_first(GROUP(), start, 512));
-    for (i32 from = low; from < high; from += 256) {
-        PHASE(l, random_lanes(high - from)) {
-            out[to + from + l] = (i64)MULHI64(random_pair(word, from + l), (u64)n);
-        } LANE_END
-    }
-}
+#define RANDOM_NAME k_random_integers
+#define RANDOM_TYPE i64
+#define RANDOM_DRAWS 512
+#define RANDOM_ALSO , i64 n
+#define RANDOM_VALUE(i) (i64)MULHI64(random_pair(word, i), (u64)n)
+#include "random_draws.h"

@@ -42,4 +42,17 @@ FN void sbi_sum_fold(LOCAL f64 *part, LOCAL f64 *upper, i64 block, i64 blocks) {
         }
     }
 }
+
+// part[32]; afterwards part[0] is the total of the block of the n <= 4,096 terms RN64(a_j b_j).
+FN void sbi_sum_products(GLOBAL const f32 *a, GLOBAL const f32 *b, i32 n, LOCAL f64 *part) {
+    LANE_VAR(f64, acc, 32);
+    i32 tail = n - n % 32;
+    PHASE(l, 32) { AT(acc, l) = K(0.0); } LANE_END
+    for (i32 j = 0; j < tail; j += 32) {
+        PHASE(l, 32) { AT(acc, l) = AT(acc, l) + (f64)a[j + l] * (f64)b[j + l]; } LANE_END
+    }
+    PHASE(l, n - tail) { AT(acc, l) = AT(acc, l) + (f64)a[tail + l] * (f64)b[tail + l]; } LANE_END
+    PHASE(l, 32) { part[l] = AT(acc, l); } PHASE_END
+    sbi_sum_tree(part);
+}
 #endif
