@@ -11,8 +11,8 @@
 //   does not allow it (SB_ERR_ARGUMENT), another dtype (SB_ERR_DTYPE) or shape (SB_ERR_SHAPE) than stands here, overlap
 //   (SB_ERR_OVERLAP); any may run out of memory (SB_ERR_MEMORY). Comments name what is refused beyond that. A size of 0
 //   is legal everywhere else.
-//   A struct of options begins with its size: fields that an older caller does not know are 0; a field that this version
-//   does not know and that is set is SB_ERR_UNSUPPORTED.
+//   A struct of options begins with its size: fields that an older caller does not know are 0; a size that cuts a field in
+//   half is SB_ERR_ARGUMENT; a field that this version does not know and that is set is SB_ERR_UNSUPPORTED.
 //   Values follow the numerical contract, version SB_CONTRACT (docs/contract.md; T1 to T12 are its sections).
 #ifndef SAMEBITS_H
 #define SAMEBITS_H

@@ -454,6 +454,14 @@ static void test_contexts(void) {
     sb_context_options older = {.size = offsetof(sb_context_options, threads), .threads = -5}; // knew no threads
     CHECK(sb_context_new(&older, &ctx, &err) == SB_OK, "%s", err.message);
     sb_context_free(ctx);
+    for (size_t size = 0; size < sizeof older; size++) { // words and, after threads, an int: what cuts one in half is refused
+        bool whole = size >= sizeof size && (size % sizeof(void *) == 0 || size == offsetof(sb_context_options, threads) + sizeof(int));
+        older = (sb_context_options){.size = size};
+        sb_status status = sb_context_new(&older, &ctx, &err);
+        CHECK(whole ? status == SB_OK : status == SB_ERR_ARGUMENT && strcmp(err.argument, "options") == 0 && !ctx, "size %zu: %s", size,
+              err.message);
+        if (status == SB_OK) sb_context_free(ctx);
+    }
     sb_context_options half = {.size = sizeof half, .allocate = meter_allocate};
     CHECK(sb_context_new(&half, &ctx, &err) == SB_ERR_ARGUMENT && strcmp(err.argument, "release") == 0, "%s", err.argument);
     half = (sb_context_options){.size = sizeof half, .release = meter_release};

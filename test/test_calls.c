@@ -110,6 +110,7 @@ static void test_arguments(sb_context *ctx) {
     REFUSED(SB_ERR_ARGUMENT, "options", sb_verify(ctx, NULL, &report, &err));
     REFUSED(SB_ERR_ARGUMENT, "out", sb_verify(ctx, &verify, NULL, &err));
     REFUSED(SB_ERR_ARGUMENT, "options", sb_verify(ctx, VERIFY(size = 1), &report, &err));
+    REFUSED(SB_ERR_ARGUMENT, "options", sb_verify(ctx, VERIFY(size = offsetof(sb_verify_options, lanes) + 3), &report, &err));
     REFUSED(SB_ERR_ARGUMENT, "options", sb_verify(ctx, VERIFY(tier = (sb_tier)9), &report, &err));
     REFUSED(SB_ERR_ARGUMENT, "lanes", sb_verify(ctx, VERIFY(lanes = "no_such_lane"), &report, &err));
     REFUSED(SB_ERR_ARGUMENT, "ctx", sb_selftest(NULL, &verify, &report, &err));
@@ -131,6 +132,7 @@ static void test_arguments(sb_context *ctx) {
     REFUSED(SB_ERR_ARGUMENT, "ctx", sb_lm_train(NULL, &run, &err));
     REFUSED(SB_ERR_ARGUMENT, "run", sb_lm_train(ctx, NULL, &err));
     REFUSED(SB_ERR_ARGUMENT, "options", sb_lm_train(ctx, RUN(size = 1), &err));
+    REFUSED(SB_ERR_ARGUMENT, "options", sb_lm_train(ctx, RUN(size = offsetof(sb_lm_run, user) + 4), &err));
     REFUSED(SB_ERR_ARGUMENT, "folder", sb_lm_train(ctx, RUN(folder = NULL), &err));
     REFUSED(SB_ERR_ARGUMENT, "recipe", sb_lm_train(ctx, RUN(recipe = NULL), &err));
     REFUSED(SB_ERR_ARGUMENT, "data", sb_lm_train(ctx, RUN(data = NULL), &err));
@@ -149,6 +151,7 @@ static void test_arguments(sb_context *ctx) {
     REFUSED(SB_ERR_ARGUMENT, "options", sb_lm_generate(ctx, NULL, made, &err));
     REFUSED(SB_ERR_ARGUMENT, "out", sb_lm_generate(ctx, &generation, NULL, &err));
     REFUSED(SB_ERR_ARGUMENT, "options", sb_lm_generate(ctx, GENERATION(size = 1), made, &err));
+    REFUSED(SB_ERR_ARGUMENT, "options", sb_lm_generate(ctx, GENERATION(size = offsetof(sb_lm_generation, seed) + 4), made, &err));
     REFUSED(SB_ERR_ARGUMENT, "checkpoint", sb_lm_generate(ctx, GENERATION(checkpoint = NULL), made, &err));
     REFUSED(SB_ERR_ARGUMENT, "prompt", sb_lm_generate(ctx, GENERATION(prompt = NULL), made, &err));
     REFUSED(SB_ERR_ARGUMENT, "ctx", sb_lm_describe(NULL, "x", &description, &err));

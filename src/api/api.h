@@ -45,24 +45,16 @@ static inline bool sbi_api_same(const sb_array *a, const sb_array *b) {
     return memcmp(a->shape, b->shape, (size_t)a->ndim * sizeof *a->shape) == 0;
 }
 
-// Copies an options struct of the size its caller knew into one of ours: what the caller did not know is 0. A larger
-// one comes from a newer header: what we do not know must be 0.
-static inline sb_status sbi_api_options(const void *from, void *to, size_t size, sb_error *err) {
-    size_t given;
-    memcpy(&given, from, sizeof given);
-    if (given < sizeof given)
-        return sbi_fail(err, SB_ERR_ARGUMENT, "options", "options->size is %zu: expected sizeof the struct, %zu", given,
-                        size);
-    if (given > 4096) // no struct of a release to come: a size that was never set
-        return sbi_fail(err, SB_ERR_ARGUMENT, "options", "options->size is %zu: expected sizeof the struct, %zu", given,
-                        size);
-    memset(to, 0, size);
-    memcpy(to, from, given < size ? given : size);
-    memcpy(to, &size, sizeof size);
-    for (size_t i = size; i < given; i++)
-        if (((const unsigned char *)from)[i])
-            return sbi_fail(err, SB_ERR_UNSUPPORTED, "options", "options->size is %zu, and a field beyond the %zu bytes "
-                            "that this version knows is set", given, size);
-    return SB_OK;
-}
+// An options struct of the header: its size and its fields (api_options.c).
+typedef struct sbi_api_field sbi_api_field;
+typedef struct sbi_api_struct {
+    size_t size, count;
+    const sbi_api_field *fields;
+} sbi_api_struct;
+extern const sbi_api_struct sbi_context_struct, sbi_gemm_struct, sbi_attention_struct, sbi_adamw_struct, sbi_verify_struct,
+    sbi_run_struct, sbi_generation_struct;
+
+// Copies an options struct of the size its caller knew into one of ours: what the caller did not know is 0; a size that
+// cuts a field in half is refused. A larger one comes from a newer header: what we do not know must be 0.
+sb_status sbi_api_options(const void *from, void *to, const sbi_api_struct *known, sb_error *err);
 #endif

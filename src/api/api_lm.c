@@ -5,7 +5,7 @@
 #include "lm.h"
 
 static sb_status take_run(const sb_lm_run *run, sb_lm_run *known, sb_error *err) {
-    sb_status status = sbi_api_options(run, known, sizeof *known, err);
+    sb_status status = sbi_api_options(run, known, &sbi_run_struct, err);
     if (status != SB_OK) return status;
     NEED_FIELD(*known, folder);
     if (known->worker_count < 0 || known->worker_count > 4096 ||
@@ -59,7 +59,7 @@ sb_status sb_lm_generate(sb_context *ctx, const sb_lm_generation *options, uint8
     sb_lm_generation known;
     NEED(ctx);
     NEED(options);
-    sb_status status = sbi_api_options(options, &known, sizeof known, err);
+    sb_status status = sbi_api_options(options, &known, &sbi_generation_struct, err);
     if (status != SB_OK) return status;
     NEED_FIELD(known, checkpoint);
     NEED_FIELD(known, prompt);

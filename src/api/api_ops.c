@@ -16,7 +16,7 @@ sb_status sb_gemm(sb_context *ctx, const sb_gemm_options *options, const sb_arra
     APART(c, a); APART(c, b); APART(c, bias);
     sb_gemm_options known = {.size = sizeof known};
     if (options) {
-        sb_status status = sbi_api_options(options, &known, sizeof known, err);
+        sb_status status = sbi_api_options(options, &known, &sbi_gemm_struct, err);
         if (status != SB_OK) return status;
     }
     RETURN_INSIDE(sbi_gemm(ctx, &known, a, b, bias, c, err));
@@ -146,7 +146,7 @@ sb_status sb_attention(sb_context *ctx, const sb_attention_options *options, con
     }
     sb_attention_options known = {.size = sizeof known};
     if (options) {
-        sb_status status = sbi_api_options(options, &known, sizeof known, err);
+        sb_status status = sbi_api_options(options, &known, &sbi_attention_struct, err);
         if (status != SB_OK) return status;
     }
     RETURN_INSIDE(sbi_attention(ctx, &known, q, k, v, y, maximum, total, err));
@@ -169,7 +169,7 @@ sb_status sb_attention_backward(sb_context *ctx, const sb_attention_options *opt
     }
     sb_attention_options known = {.size = sizeof known};
     if (options) {
-        sb_status status = sbi_api_options(options, &known, sizeof known, err);
+        sb_status status = sbi_api_options(options, &known, &sbi_attention_struct, err);
         if (status != SB_OK) return status;
     }
     RETURN_INSIDE(sbi_attention_backward(ctx, &known, q, k, v, y, maximum, total, dy, dq, dk, dv, err));
@@ -248,7 +248,7 @@ sb_status sb_adamw(sb_context *ctx, const sb_adamw_options *options, const sb_ar
     NEED(ctx); NEED(options); NEED(g); NEED(p); NEED(m); NEED(v);
     APART(p, g); APART(m, g); APART(v, g); APART(m, p); APART(v, p); APART(v, m);
     sb_adamw_options known;
-    sb_status status = sbi_api_options(options, &known, sizeof known, err);
+    sb_status status = sbi_api_options(options, &known, &sbi_adamw_struct, err);
     if (status != SB_OK) return status;
     RETURN_INSIDE(sbi_adamw(ctx, &known, g, p, m, v, err));
 }

@@ -44,7 +44,7 @@ int sb_lane_in_tier(int64_t index, sb_tier tier) {
 }
 
 static sb_status check_options(const sb_verify_options *options, sb_verify_options *known, sb_error *err) {
-    sb_status status = sbi_api_options(options, known, sizeof *known, err);
+    sb_status status = sbi_api_options(options, known, &sbi_verify_struct, err);
     if (status != SB_OK) return status;
     if (known->tier < SB_TIER_DEFAULT || known->tier > SB_TIER_ALL)
         return sbi_fail(err, SB_ERR_ARGUMENT, "options", "options->tier is %d: expected an sb_tier", (int)known->tier);
