@@ -23,9 +23,10 @@ KERNEL void NAME(k_rotary_table)(GLOBAL const T *RESTRICT frequency, GLOBAL T *R
 FN T NAME(rotary_left)(T x, T y, T c, T s) { return sbi_canon_f32(x * c - y * s); }
 FN T NAME(rotary_right)(T x, T y, T c, T s) { return sbi_canon_f32(y * c + x * s); }
 
-// x, y[b, t, h, 2 pairs], one (b, t) a group; its position is first + t; inverse turns back (s negated).
-KERNEL void NAME(k_rotary)(GLOBAL const T *RESTRICT x, GLOBAL const T *RESTRICT cosines,
-                           GLOBAL const T *RESTRICT sines, GLOBAL T *RESTRICT y, i64 t, i64 h, i32 pairs,
+// x, y[b, t, h, 2 pairs], one (b, t) a group; its position is first + t; inverse turns back (s negated). y may be x: a
+// lane reads its pair before it writes it, so these two pointers are not RESTRICT.
+KERNEL void NAME(k_rotary)(GLOBAL const T *x, GLOBAL const T *RESTRICT cosines,
+                           GLOBAL const T *RESTRICT sines, GLOBAL T *y, i64 t, i64 h, i32 pairs,
                            i64 first, i32 inverse GROUP_PARAM) {
     GLOBAL const T *c = cosines + (first + GROUP() % t) * pairs;
     GLOBAL const T *s = sines + (first + GROUP() % t) * pairs;
@@ -35,26 +36,6 @@ KERNEL void NAME(k_rotary)(GLOBAL const T *RESTRICT x, GLOBAL const T *RESTRICT 
             i32 count = pairs - from < 64 ? pairs - from : 64;
             PHASE(l, count) {
                 T left = x[at + from + l], right = x[at + pairs + from + l];
-                T turn = inverse ? -s[from + l] : s[from + l];
-                y[at + from + l] = NAME(rotary_left)(left, right, c[from + l], turn);
-                y[at + pairs + from + l] = NAME(rotary_right)(left, right, c[from + l], turn);
-            } PHASE_END
-        }
-    }
-}
-
-// The same in place (a pointer of its own, because x and y of k_rotary may not be the same memory).
-KERNEL void NAME(k_rotary_place)(GLOBAL const T *RESTRICT cosines, GLOBAL const T *RESTRICT sines,
-                                 GLOBAL T *RESTRICT y, i64 t, i64 h, i32 pairs, i64 first,
-                                 i32 inverse GROUP_PARAM) {
-    GLOBAL const T *c = cosines + (first + GROUP() % t) * pairs;
-    GLOBAL const T *s = sines + (first + GROUP() % t) * pairs;
-    for (i64 head = 0; head < h; head++) {
-        i64 at = (GROUP() * h + head) * 2 * pairs;
-        for (i32 from = 0; from < pairs; from += 64) {
-            i32 count = pairs - from < 64 ? pairs - from : 64;
-            PHASE(l, count) {
-                T left = y[at + from + l], right = y[at + pairs + from + l];
                 T turn = inverse ? -s[from + l] : s[from + l];
                 y[at + from + l] = NAME(rotary_left)(left, right, c[from + l], turn);
                 y[at + pairs + from + l] = NAME(rotary_right)(left, right, c[from + l], turn);

@@ -53,11 +53,6 @@ enum { B, TIME, HEADS, D, FIRST, INVERSE };
 
 static sb_status rotary_kernels(sb_context *ctx, const sbi_op *op, sb_error *err) {
     const int64_t *n = op->n, groups = n[B] * n[TIME], half = n[D] / 2;
-    if (op->in[0]->data == op->out[0]->data) {
-        const sbi_arg args[] = {SBI_IN(op->in[1]), SBI_IN(op->in[2]), SBI_OUT(op->out[0]), SBI_INT(n[TIME]),
-                                SBI_INT(n[HEADS]), SBI_INT(half), SBI_INT(n[FIRST]), SBI_INT(n[INVERSE])};
-        return sbi_launch(ctx, SBI_ID_k_rotary_place_f32, groups, args, err);
-    }
     const sbi_arg args[] = {SBI_IN(op->in[0]), SBI_IN(op->in[1]), SBI_IN(op->in[2]), SBI_OUT(op->out[0]),
                             SBI_INT(n[TIME]), SBI_INT(n[HEADS]), SBI_INT(half), SBI_INT(n[FIRST]),
                             SBI_INT(n[INVERSE])};
