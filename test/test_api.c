@@ -7,6 +7,7 @@
 
 #include "array.h"
 #include "base.h"
+#include "meter.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -349,23 +350,6 @@ static void test_zero_sizes(const row *r) {
 }
 
 // ---- allocations
-
-typedef struct meter {
-    int64_t left, live;
-} meter;
-
-static void *meter_allocate(void *user, size_t bytes) {
-    meter *m = user;
-    if (m->left-- <= 0) return NULL;
-    void *memory = malloc(bytes);
-    if (memory) memset(memory, 0xa5, bytes), m->live++;
-    return memory;
-}
-
-static void meter_release(void *user, void *pointer) {
-    ((meter *)user)->live--;
-    free(pointer);
-}
 
 static sb_context *metered(meter *m, int threads, sb_error *err) {
     sb_context_options options = {.size = sizeof options, .threads = threads, .allocate = meter_allocate,

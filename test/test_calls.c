@@ -5,6 +5,7 @@
 #include "test.h"
 
 #include "base.h"
+#include "meter.h"
 
 #include <dirent.h>
 #include <stdlib.h>
@@ -36,25 +37,6 @@ static void clear(const char *path) { // a folder and what is in it
     }
     if (listing) closedir(listing);
     rmdir(path);
-}
-
-// ---- an allocator that runs out
-
-typedef struct meter {
-    int64_t left, live;
-} meter;
-
-static void *meter_allocate(void *user, size_t bytes) {
-    meter *m = user;
-    if (m->left-- <= 0) return NULL;
-    void *memory = malloc(bytes);
-    if (memory) memset(memory, 0xa5, bytes), m->live++;
-    return memory;
-}
-
-static void meter_release(void *user, void *pointer) {
-    ((meter *)user)->live--;
-    free(pointer);
 }
 
 // ---- material: a model of some hundred parameters, two steps
