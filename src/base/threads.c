@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // A pool of threads of our own. A job is a count of indices and a function; threads take indices from one counter, so
 // the split is dynamic and no result may depend on it. The caller opens a job, works on it like any other thread,
-// closes it, and waits only for the workers that came in: one that wakes late finds the job closed and sleeps on.
+// closes it, and waits only for the workers that came in: one that wakes late finds the job closed and waits on.
+//
+// One word, the gate, holds the number of the job, whether it is open, and how many workers are inside; the job itself
+// stands beside it and changes only while the gate is closed and nobody inside. Who waits (a worker for a job, the
+// caller for the last worker) looks at the gate for some tens of microseconds before it sleeps, since operations follow
+// each other faster than threads wake; not where the pool has more threads than the process has cores. A sleeper counts
+// itself before it looks at the gate a last time, and the other side changes the gate before it looks for sleepers: so
+// one of them sees the other.
 //
 // fork: a child has the memory of its parent and none of its threads. A counter that only a child raises tells a pool
 // that its threads are gone; locks are then made anew and threads started at the first job. A pool that is already at
@@ -14,21 +21,26 @@
 
 enum { STACK_BYTES = 8 << 20 }; // kernels keep their SHARED arrays on the stack
 
+// The gate: workers inside in the low bits, the open bit, the number of the job above.
+#define INSIDE ((uint64_t)0xffff)
+#define OPEN ((uint64_t)0x10000)
+#define ONE_JOB ((uint64_t)0x20000)
+
 struct sbi_pool {
     sbi_allocator allocator;
     int threads;         // the caller is one of them
     int started;         // workers that run
+    double patience;     // seconds of looking before sleep; 0 where a core is not free for it
     unsigned process;    // forks that this process was away from the first, when the locks were made
     atomic_int busy;     // 0 or 1 (a byte would need libatomic on riscv64)
-    pthread_mutex_t lock; // guards the job below
-    pthread_cond_t opened, left;
-    uint64_t job;     // number of the newest job
-    bool open, stop;
-    int inside;       // workers at work on it
-    sbi_task task;
+    sbi_task task;       // the job
     void *argument;
     int64_t count;
-    atomic_int_least64_t next;
+    _Alignas(64) atomic_int_least64_t next; // lines of their own: workers look at one while others take from the other
+    _Alignas(64) atomic_uint_least64_t gate;
+    _Alignas(64) atomic_int stop, sleeping, caller_sleeps;
+    pthread_mutex_t lock; // for sleep alone
+    pthread_cond_t opened, left;
     pthread_t workers[];
 };
 
@@ -49,25 +61,63 @@ static void take_indices(sbi_pool *pool, sbi_task task, void *argument, int64_t 
     sbi_fpenv_leave(before);
 }
 
+static inline void pause_core(void) {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+// Is there something for a worker that has seen this job?
+static bool called(sbi_pool *pool, uint64_t seen) {
+    const uint64_t gate = atomic_load(&pool->gate);
+    return (gate & OPEN && gate / ONE_JOB != seen) || atomic_load(&pool->stop);
+}
+
+static bool all_left(sbi_pool *pool, uint64_t unused) {
+    (void)unused;
+    return (atomic_load(&pool->gate) & INSIDE) == 0;
+}
+
+// Looks for what is awaited, as long as the pool has patience.
+static bool look(sbi_pool *pool, bool (*there)(sbi_pool *pool, uint64_t seen), uint64_t seen) {
+    if (there(pool, seen)) return true;
+    if (pool->patience == 0) return false;
+    const double end = sbi_seconds() + pool->patience;
+    do {
+        for (int i = 0; i < 8; i++) {
+            pause_core();
+            if (there(pool, seen)) return true;
+        }
+    } while (sbi_seconds() < end);
+    return false;
+}
+
+static void sleep_until_called(sbi_pool *pool, uint64_t seen) {
+    pthread_mutex_lock(&pool->lock);
+    atomic_fetch_add(&pool->sleeping, 1);
+    while (!called(pool, seen)) pthread_cond_wait(&pool->opened, &pool->lock);
+    atomic_fetch_sub(&pool->sleeping, 1);
+    pthread_mutex_unlock(&pool->lock);
+}
+
 static void *work(void *user) {
     sbi_pool *pool = user;
-    uint64_t seen = 0;
-    pthread_mutex_lock(&pool->lock);
-    for (;;) {
-        while (!pool->stop && (!pool->open || pool->job == seen)) pthread_cond_wait(&pool->opened, &pool->lock);
-        if (pool->stop) break;
-        seen = pool->job;
-        sbi_task task = pool->task;
-        void *argument = pool->argument;
-        int64_t count = pool->count;
-        pool->inside++;
-        pthread_mutex_unlock(&pool->lock);
-        take_indices(pool, task, argument, count);
-        pthread_mutex_lock(&pool->lock);
-        if (--pool->inside == 0) pthread_cond_signal(&pool->left);
+    for (uint64_t seen = 0;;) {
+        if (!look(pool, called, seen)) sleep_until_called(pool, seen);
+        if (atomic_load(&pool->stop)) return NULL;
+        uint64_t gate = atomic_load(&pool->gate);
+        if (!(gate & OPEN) || gate / ONE_JOB == seen) continue; // closed again
+        if (!atomic_compare_exchange_strong(&pool->gate, &gate, gate + 1)) continue;
+        seen = gate / ONE_JOB;
+        take_indices(pool, pool->task, pool->argument, pool->count);
+        if ((atomic_fetch_sub(&pool->gate, 1) & INSIDE) == 1 && atomic_load(&pool->caller_sleeps)) {
+            pthread_mutex_lock(&pool->lock);
+            pthread_cond_signal(&pool->left);
+            pthread_mutex_unlock(&pool->lock);
+        }
     }
-    pthread_mutex_unlock(&pool->lock);
-    return NULL;
 }
 
 static void make_locks(sbi_pool *pool) {
@@ -75,8 +125,11 @@ static void make_locks(sbi_pool *pool) {
     pthread_cond_init(&pool->opened, NULL);
     pthread_cond_init(&pool->left, NULL);
     pool->process = atomic_load(&forks);
-    pool->started = pool->inside = 0;
-    pool->open = pool->stop = false;
+    pool->started = 0;
+    atomic_store(&pool->gate, 0);
+    atomic_store(&pool->stop, 0);
+    atomic_store(&pool->sleeping, 0);
+    atomic_store(&pool->caller_sleeps, 0);
     atomic_store(&pool->busy, 0);
 }
 
@@ -101,11 +154,13 @@ sbi_pool *sbi_pool_new(const sbi_allocator *allocator, int threads, sb_error *er
         return NULL;
     }
     pthread_once(&forks_once, watch_forks);
+    const double patience = 50e-6;
     int64_t bytes = (int64_t)sizeof(sbi_pool) + threads * (int64_t)sizeof(pthread_t);
     sbi_pool *pool = sbi_allocate(allocator, bytes, 1, err);
     if (!pool) return NULL;
     pool->allocator = *allocator;
     pool->threads = threads;
+    pool->patience = threads > 1 && threads <= sbi_cpu_cores() ? patience : 0;
     make_locks(pool);
     return pool;
 }
@@ -134,25 +189,30 @@ void sbi_pool_run(sbi_pool *pool, int64_t count, sbi_task task, void *argument) 
     }
     if (pool->started < pool->threads - 1) start_workers(pool);
 
-    pthread_mutex_lock(&pool->lock);
     pool->task = task;
     pool->argument = argument;
     pool->count = count;
     atomic_store_explicit(&pool->next, 0, memory_order_relaxed);
-    pool->job++;
-    pool->open = true;
-    if (count > pool->started)
-        pthread_cond_broadcast(&pool->opened);
-    else
-        for (int64_t i = 1; i < count; i++) pthread_cond_signal(&pool->opened);
-    pthread_mutex_unlock(&pool->lock);
+    atomic_store(&pool->gate, ((atomic_load(&pool->gate) / ONE_JOB + 1) * ONE_JOB) | OPEN);
+    if (atomic_load(&pool->sleeping)) {
+        pthread_mutex_lock(&pool->lock);
+        if (count > pool->started)
+            pthread_cond_broadcast(&pool->opened);
+        else
+            for (int64_t i = 1; i < count; i++) pthread_cond_signal(&pool->opened);
+        pthread_mutex_unlock(&pool->lock);
+    }
 
     take_indices(pool, task, argument, count);
 
-    pthread_mutex_lock(&pool->lock);
-    pool->open = false;
-    while (pool->inside > 0) pthread_cond_wait(&pool->left, &pool->lock);
-    pthread_mutex_unlock(&pool->lock);
+    atomic_fetch_and(&pool->gate, ~OPEN);
+    if (!look(pool, all_left, 0)) {
+        pthread_mutex_lock(&pool->lock);
+        atomic_store(&pool->caller_sleeps, 1);
+        while (!all_left(pool, 0)) pthread_cond_wait(&pool->left, &pool->lock);
+        atomic_store(&pool->caller_sleeps, 0);
+        pthread_mutex_unlock(&pool->lock);
+    }
     atomic_store(&pool->busy, 0);
 }
 
@@ -160,7 +220,7 @@ void sbi_pool_free(sbi_pool *pool) {
     if (!pool) return;
     if (pool->process == atomic_load(&forks)) { // else the workers were the parent's, and so were the locks
         pthread_mutex_lock(&pool->lock);
-        pool->stop = true;
+        atomic_store(&pool->stop, 1);
         pthread_cond_broadcast(&pool->opened);
         pthread_mutex_unlock(&pool->lock);
         for (int i = 0; i < pool->started; i++) pthread_join(pool->workers[i], NULL);
