@@ -116,6 +116,9 @@ SB_API sb_status sb_array_write(sb_array *a, const void *from, size_t bytes, sb_
 SB_API sb_status sb_array_copy(sb_context *ctx, const sb_array *from, sb_array *to, sb_error *err); // one dtype and shape; keeps bits
 
 // ---------------------------------------------------------------- operations (float32 unless said)
+//
+// "real" is float32 or float64: the type of the data, which all arrays of the call share unless their comment gives
+// another. Numbers among the options (double) are rounded once to that type. RN(x) is one rounding to it.
 
 // Products, T3. c = op(a) op(b), then in this order: * alpha (if scaled), + bias[n], accumulate (old c + ...).
 // a[m,k] (or [k,m] transposed), b[k,n] (or [n,k] transposed), c[m,n]. A 1-D a[k] gives c[n]; a 1-D b[k] gives c[m]
@@ -141,11 +144,11 @@ SB_API sb_status sb_reduce(sb_context *ctx, sb_reduction kind, int axis, const s
 SB_API sb_status sb_total(sb_context *ctx, const sb_array *x, double *out, sb_error *err);        // S(x) in binary64, x float32 or float64
 SB_API sb_status sb_sum_squares(sb_context *ctx, const sb_array *x, double *out, sb_error *err);  // S(x*x) in binary64
 
-// Element by element, one rounding each; shapes broadcast as in numpy; out has the broadcast shape; out may be a or b
+// Real. Element by element, one rounding each; shapes broadcast as in numpy; out has the broadcast shape; out may be a or b
 // (in place) if it has out's shape.
 typedef enum sb_binary_kind { SB_ADD = 1, SB_SUB, SB_MUL, SB_DIV, SB_MAXIMUM, SB_MINIMUM } sb_binary_kind;
 SB_API sb_status sb_binary(sb_context *ctx, sb_binary_kind kind, const sb_array *a, const sb_array *b, sb_array *out, sb_error *err);
-SB_API sb_status sb_scale(sb_context *ctx, const sb_array *x, float factor, sb_array *out, sb_error *err); // RN32(x * factor); in place allowed
+SB_API sb_status sb_scale(sb_context *ctx, const sb_array *x, double factor, sb_array *out, sb_error *err); // RN(x * factor); in place allowed
 
 // Correctly rounded functions, T4; out has x's shape; in place allowed. SB_SILU_GRAD is the derivative of silu itself.
 // SB_INVERSE_NORMAL takes uint32 words (not in place): the z for which the normal distribution is (x + 1/2) / 2^32, T11.

@@ -47,6 +47,22 @@ float ref_max32(float a, float b) {
     return a > b ? a : b;
 }
 
+double ref_max64(double a, double b) {
+    if (a != a || b != b)
+        return ref_float64(0x7ff8000000000000u);
+    if (a == 0 && b == 0)
+        return ref_bits64(a) == 0 ? a : b;
+    return a > b ? a : b;
+}
+
+double ref_min64(double a, double b) {
+    if (a != a || b != b)
+        return ref_float64(0x7ff8000000000000u);
+    if (a == 0 && b == 0)
+        return ref_bits64(a) != 0 ? a : b;
+    return a < b ? a : b;
+}
+
 float ref_min32(float a, float b) {
     if (a != a || b != b)
         return ref_float32(0x7fc00000u);
@@ -60,19 +76,20 @@ static int bit_length(ref_u128 m) {
     return high ? 128 - __builtin_clzll(high) : low ? 64 - __builtin_clzll(low) : 0;
 }
 
-// The value lies between multiples of 2^q, the spacing of floats around it: q = (exponent of its leading bit) - 23,
-// or -149 where that would be less. The multiple below, plus one if the rest is more than half, or half and the
-// multiple odd. A carry into a 25th bit is a power of two and moves the exponent by itself.
-float ref_round32(int negative, ref_u128 m, int64_t e) {
-    uint32_t sign = negative ? 0x80000000u : 0;
+// The magnitude bits of RN(m 2^e) in a format of `precision` significant bits whose least spacing is 2^least and whose
+// infinity has the bits `infinity`. The value lies between multiples of 2^q, the spacing of floats around it: q =
+// (exponent of its leading bit) - (precision - 1), or `least` where that would be less. The multiple below, plus one if
+// the rest is more than half, or half and the multiple odd. A carry into one more bit is a power of two and moves the
+// exponent by itself.
+static uint64_t round_bits(int precision, int64_t least, uint64_t infinity, ref_u128 m, int64_t e) {
     int length = bit_length(m);
     if (length == 0)
-        return ref_float32(sign);
-    int64_t q = e + length - 24;
-    if (q < -149)
-        q = -149;
+        return 0;
+    int64_t q = e + length - precision;
+    if (q < least)
+        q = least;
     uint64_t multiple;
-    if (q <= e) { // a multiple already; the shift is at most 23, since the length is then at most 24
+    if (q <= e) { // a multiple already; the shift is less than the precision, since the length is then at most that
         multiple = (uint64_t)m << (e - q);
     } else if (q - e > 128) { // less than a quarter of the spacing
         multiple = 0;
@@ -84,12 +101,21 @@ float ref_round32(int negative, ref_u128 m, int64_t e) {
         if (rest > half || (rest == half && multiple % 2 == 1))
             multiple++;
     }
-    // multiple <= 2^24 counts spacings: below 2^23 it is a subnormal (q = -149), from there on a leading bit is implied.
-    int64_t field = q + 149; // 0 for the subnormals and for the first binade alike
-    if (field > 253) // (254 at most, so that field + 1 is a finite binade: 2^24 spacings of 2^104 are infinity)
-        return ref_float32(sign | 0x7f800000u);
-    uint64_t magnitude = ((uint64_t)field << 23) + multiple;
-    return ref_float32(sign | (magnitude >= 0x7f800000u ? 0x7f800000u : (uint32_t)magnitude));
+    // multiple <= 2^precision counts spacings: below half of that it is a subnormal (q = least), from there on a leading
+    // bit is implied, and q - least is the exponent field less one (0 for the subnormals and for the first binade alike).
+    int64_t field = q - least;
+    if (field >= (int64_t)(infinity >> (precision - 1)))
+        return infinity;
+    uint64_t magnitude = ((uint64_t)field << (precision - 1)) + multiple;
+    return magnitude < infinity ? magnitude : infinity;
+}
+
+float ref_round32(int negative, ref_u128 m, int64_t e) {
+    return ref_float32((negative ? 0x80000000u : 0) | (uint32_t)round_bits(24, -149, 0x7f800000u, m, e));
+}
+
+double ref_round64(int negative, ref_u128 m, int64_t e) {
+    return ref_float64((negative ? 0x8000000000000000u : 0) | round_bits(53, -1074, 0x7ff0000000000000u, m, e));
 }
 
 // A finite float as (-1)^negative m 2^e.
@@ -146,6 +172,62 @@ float ref_fma32(float a, float b, float c) {
     if (p == s)
         return 0.0f; // an exact zero is +0 to nearest
     return p > s ? ref_round32(p_negative, p - s, e) : ref_round32(c_negative, s - p, e);
+}
+
+// A finite double that is not zero as (-1)^negative m 2^e with m in [2^126, 2^127).
+static void split64(double x, int *negative, ref_u128 *m, int *e) {
+    uint64_t bits = ref_bits64(x), field = bits >> 52 & 2047, fraction = bits & 0xfffffffffffffu;
+    *negative = (int)(bits >> 63);
+    *m = field ? fraction | 0x10000000000000u : fraction;
+    *e = (int)(field ? field : 1) - 1075;
+    int up = 127 - bit_length(*m);
+    *m <<= up;
+    *e -= up;
+}
+
+double ref_fma64(double a, double b, double c) {
+    uint64_t a_bits = ref_bits64(a) << 1, b_bits = ref_bits64(b) << 1, c_bits = ref_bits64(c) << 1;
+    uint64_t infinity = 0xffe0000000000000u;
+    if (a_bits >= infinity || b_bits >= infinity || c_bits >= infinity) { // as in ref_fma32
+        double product = a_bits < infinity && b_bits < infinity ? 0.0 : a * b;
+        double sum = product + c;
+        return ref_canon64(sum);
+    }
+    if (a_bits == 0 || b_bits == 0) { // +-0 + c: C's own sum knows the signs
+        double zero = (ref_bits64(a) ^ ref_bits64(b)) >> 63 ? -0.0 : 0.0;
+        return zero + c;
+    }
+    int a_negative, b_negative, negative, s_negative = 0, a_e, b_e, e, s_e = 0;
+    ref_u128 a_m, b_m, m, s = 0;
+    split64(a, &a_negative, &a_m, &a_e);
+    split64(b, &b_negative, &b_m, &b_e);
+    negative = a_negative ^ b_negative;
+    m = (a_m >> 74) * (b_m >> 74); // 53 bits each: exact
+    e = a_e + b_e + 148;
+    int up = 127 - bit_length(m);
+    m <<= up;
+    e -= up;
+    if (c_bits == 0)
+        return ref_round64(negative, m, e);
+    split64(c, &s_negative, &s, &s_e);
+    if (s_e > e || (s_e == e && s > m)) { // m 2^e is the greater one
+        int n = negative, x = e;
+        ref_u128 t = m;
+        negative = s_negative, e = s_e, m = s;
+        s_negative = n, s_e = x, s = t;
+    }
+    // Both end in at least 21 zeros, so that a shift by less loses nothing. By more, the result has 125 bits or more, and
+    // what is lost stands as one in the lowest bit: as far from any tie as it is itself.
+    int gap = e - s_e;
+    if (gap > 127)
+        s = 1;
+    else if (gap > 0)
+        s = s >> gap | ((s & (((ref_u128)1 << gap) - 1)) != 0);
+    if (negative == s_negative)
+        return ref_round64(negative, m + s, e);
+    if (m == s)
+        return 0.0; // an exact zero is +0 to nearest
+    return ref_round64(negative, m - s, e);
 }
 
 // floor(sqrt(x)), bit by bit.

@@ -23,8 +23,12 @@ float ref_canon32(float x);   // the value with a NaN made canonical
 double ref_canon64(double x);
 float ref_max32(float a, float b); // IEEE 754-2019 maximum, minimum
 float ref_min32(float a, float b);
+double ref_max64(double a, double b);
+double ref_min64(double a, double b);
 float ref_round32(int negative, ref_u128 m, int64_t e); // RN32 of (-1)^negative m 2^e, exactly
+double ref_round64(int negative, ref_u128 m, int64_t e); // RN64 likewise
 float ref_fma32(float a, float b, float c);             // RN32(a b + c), one rounding, by integers
+double ref_fma64(double a, double b, double c);         // RN64 likewise
 float ref_sqrt32(float x);                              // correctly rounded, by integers
 double ref_sqrt64(double x);
 void *ref_memory(int64_t count, size_t item); // zeroed; ends the program when there is none
@@ -82,7 +86,10 @@ double ref_log64(double x);                              // the written sequence
 // ---- ref_element.c
 void ref_binary_f32(sb_binary_kind kind, int ndim, const int64_t *shape, const int64_t *step_a, const int64_t *step_b,
                     const float *a, const float *b, float *out);
+void ref_binary_f64(sb_binary_kind kind, int ndim, const int64_t *shape, const int64_t *step_a, const int64_t *step_b,
+                    const double *a, const double *b, double *out);
 void ref_scale_f32(int64_t n, const float *x, float factor, float *out);
+void ref_scale_f64(int64_t n, const double *x, double factor, double *out);
 void ref_swiglu_f32(int64_t n, const float *gate, const float *up, float *y);
 void ref_swiglu_backward_f32(int64_t n, const float *gate, const float *up, const float *dy, float *dgate, float *dup);
 

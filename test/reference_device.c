@@ -57,6 +57,7 @@ static sb_status reference_operation(const sbi_device *device, const sbi_op *op,
     const double *r = op->r;
     const void *in[7];
     void *out[3];
+    bool wide = op->out[0] && op->out[0]->dtype == SB_F64; // the type of the data (an operation with other outputs says so)
     for (int i = 0; i < 7; i++)
         in[i] = op->in[i] ? op->in[i]->data : NULL;
     for (int i = 0; i < 3; i++)
@@ -72,9 +73,17 @@ static sb_status reference_operation(const sbi_device *device, const sbi_op *op,
                                                    : ref_total_f64(n[0], in[0], n[1] != 0);
         return SB_OK;
     case SBI_OP_BINARY:
-        ref_binary_f32((sb_binary_kind)n[0], (int)n[1], n + 2, n + 10, n + 18, in[0], in[1], out[0]);
+        if (wide)
+            ref_binary_f64((sb_binary_kind)n[0], (int)n[1], n + 2, n + 10, n + 18, in[0], in[1], out[0]);
+        else
+            ref_binary_f32((sb_binary_kind)n[0], (int)n[1], n + 2, n + 10, n + 18, in[0], in[1], out[0]);
         return SB_OK;
-    case SBI_OP_SCALE: ref_scale_f32(n[0], in[0], (float)r[0], out[0]); return SB_OK;
+    case SBI_OP_SCALE:
+        if (wide)
+            ref_scale_f64(n[0], in[0], r[0], out[0]);
+        else
+            ref_scale_f32(n[0], in[0], (float)r[0], out[0]);
+        return SB_OK;
     case SBI_OP_UNARY: ref_unary_f32((sb_unary_kind)n[0], n[1], in[0], out[0]); return SB_OK;
     case SBI_OP_SWIGLU: ref_swiglu_f32(n[0], in[0], in[1], out[0]); return SB_OK;
     case SBI_OP_SWIGLU_BACKWARD: ref_swiglu_backward_f32(n[0], in[0], in[1], in[2], out[0], out[1]); return SB_OK;

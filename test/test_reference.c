@@ -78,6 +78,49 @@ static void check_fma(float a, float b, float c) {
         test_passed++;
 }
 
+static void check_fma64(mpfr_t exact, double a, double b, double c) {
+    mpfr_set_d(exact, a, MPFR_RNDN);
+    mpfr_mul_d(exact, exact, b, MPFR_RNDN);
+    mpfr_add_d(exact, exact, c, MPFR_RNDN); // exact has 4400 bits: both steps are exact
+    double want = mpfr_get_d(exact, MPFR_RNDN), got = ref_fma64(a, b, c);
+    if (mpfr_zero_p(exact)) want = a == 0 || b == 0 ? a * b + c : 0.0;
+    if (ref_bits64(ref_canon64(want)) != ref_bits64(got))
+        CHECK(0, "fma(%a, %a, %a) = %a, not %a", a, b, c, got, want);
+    else
+        test_passed++;
+}
+
+static void test_fma64(void) {
+    static const uint64_t bits[] = {
+        0, 1, 2, 3, 0xfffffffffffff, 0x10000000000000, 0x10000000000001, 0x20000000000000, 0x3fefffffffffffff,
+        0x3ff0000000000000, 0x3ff0000000000001, 0x3fffffffffffffff, 0x3ca0000000000000, 0x3c90000000000001,
+        0x7fefffffffffffff, 0x7fe0000000000000, 0x7ff0000000000000, 0x7ff8000000000000, 0x2000000000000000,
+        0x1fffffffffffffff, 0x0008000000000000, 0x5fe0000000000001, 0x0160000000000001};
+    enum { COUNT = sizeof bits / sizeof *bits };
+    mpfr_t exact;
+    mpfr_init2(exact, 4400);
+    for (int i = 0; i < 2 * COUNT; i++)
+        for (int j = 0; j < 2 * COUNT; j++)
+            for (int k = 0; k < 2 * COUNT; k++)
+                check_fma64(exact, ref_float64(bits[i / 2] | (uint64_t)i % 2 << 63), ref_float64(bits[j / 2] | (uint64_t)j % 2 << 63),
+                            ref_float64(bits[k / 2] | (uint64_t)k % 2 << 63));
+    for (uint64_t i = 0; i < 100000; i++) {
+        double a = ref_float64(ref_draw64(5, 0, i)), b = ref_float64(ref_draw64(5, 1, i)), c = ref_float64(ref_draw64(5, 2, i));
+        check_fma64(exact, a, b, c);
+        a = 1.0 + (double)(ref_draw64(5, 3, i) >> 12) * 0x1p-52, b = 1.0 + (double)(ref_draw64(5, 4, i) >> 12) * 0x1p-52;
+        check_fma64(exact, a, b, ref_float64(ref_bits64(-(a * b)) + draw() % 5 - 2)); // cancels
+        check_fma64(exact, 1.0 + 1.0 / (double)(1ull << draw() % 53), 1.0 + 1.0 / (double)(1ull << draw() % 53),
+                    ref_float64((uint64_t)(draw() % 240 + 900) << 52 | (uint64_t)(draw() & 1) << 63)); // halfway, broken far below
+        check_fma64(exact, a * 0x1p-540, b * 0x1p-530 * (double)(draw() % 9), ref_float64(ref_draw64(5, 5, i) >> 12 >> draw() % 50));
+    }
+    mpfr_clear(exact);
+    for (int i = 0; i < 200000; i++) { // maximum, minimum: those of float32, of the same numbers
+        float a = i % 3 ? draw_bits() : ref_float32(draw() & 0x80000000u), b = i % 2 ? draw_bits() : ref_float32(draw() & 0x80000000u);
+        CHECK(ref_bits64(ref_max64((double)a, (double)b)) == ref_bits64(ref_canon64((double)ref_max32(a, b))), "maximum(%a, %a)", (double)a, (double)b);
+        CHECK(ref_bits64(ref_min64((double)a, (double)b)) == ref_bits64(ref_canon64((double)ref_min32(a, b))), "minimum(%a, %a)", (double)a, (double)b);
+    }
+}
+
 static void test_fma(void) {
     static const uint32_t bits[] = {
         0, 1, 2, 3, 0x7fffff, 0x800000, 0x800001, 0xffffff, 0x1000000, 0x3f7fffff, 0x3f800000, 0x3f800001, 0x3fffffff,
@@ -718,6 +761,7 @@ int main(void) {
     mpfr_inits2(640, x_, y_, z_, t_, u_, (mpfr_ptr)0);
     test_random();
     test_fma();
+    test_fma64();
     mpfr_set_prec(t_, 200), mpfr_set_prec(u_, 200), mpfr_set_prec(z_, 200), mpfr_set_prec(y_, 200);
     test_functions();
     test_normal();

@@ -7,7 +7,7 @@ passed=0 failed=0
 check() { # check LANGUAGE FILE flags...
     language=$1 file=$2
     shift 2
-    if printf '%s\n' "$prelude" "#include \"$file\"" | clang "$@" -I. -Werror -Wno-unused-function -ferror-limit=3 -fsyntax-only -; then
+    if printf '%s\n' "$prelude" "#define SBI_TEXT \"$file\"" '#include "both.h"' | clang "$@" -I. -Werror -Wno-unused-function -ferror-limit=3 -fsyntax-only -; then
         passed=$((passed + 1))
     else
         failed=$((failed + 1))
@@ -15,14 +15,10 @@ check() { # check LANGUAGE FILE flags...
     fi
 }
 for file in *.cl; do
-    prelude='#include "dialect/opencl.h"
-#define T f32
-#define NAME(x) x##_f32'
+    prelude='#include "dialect/opencl.h"'
     check "OpenCL C 1.2" "$file" -x cl -cl-std=CL1.2 -Xclang -finclude-default-header -target spir64
     prelude='#define SBI_F64_CLASS
-#include "dialect/c.h"
-#define T f32
-#define NAME(x) x##_f32'
+#include "dialect/c.h"'
     check "C++ with f64 a class" "$file" -x c++ -std=c++14
 done
 echo "$passed passed, $failed failed"

@@ -51,7 +51,7 @@ sb_status sb_binary(sb_context *ctx, sb_binary_kind kind, const sb_array *a, con
     RETURN_INSIDE(sbi_binary(ctx, kind, a, b, out, err));
 }
 
-sb_status sb_scale(sb_context *ctx, const sb_array *x, float factor, sb_array *out, sb_error *err) {
+sb_status sb_scale(sb_context *ctx, const sb_array *x, double factor, sb_array *out, sb_error *err) {
     NEED(ctx); NEED(x); NEED(out);
     APART_OR_SAME(out, x);
     RETURN_INSIDE(sbi_scale(ctx, x, factor, out, err));

@@ -21,6 +21,7 @@
 #include "function.h"
 #include "sum.h"
 
+#if T_BITS == 32
 #define SBI_NONE FLOAT32(0xff800000u)   // -inf: the score of an absent key
 #define SBI_ABSENT FLOAT32(0x80000000u) // -0: its weight
 
@@ -443,3 +444,4 @@ KERNEL void NAME(k_attention_dkv)(GLOBAL const T *RESTRICT q, GLOBAL const T *RE
     }
     LANE_END
 }
+#endif

@@ -30,21 +30,21 @@ KERNEL void BINARY_NAME(GLOBAL const T *a, GLOBAL const T *b, GLOBAL T *out, GLO
         if (step_a && step_b) {
             for (i32 j = 0; j < n; j += 256) {
                 PHASE(l, sbi_lanes(n - j, 256)) {
-                    out[at + j + l] = sbi_canon_f32(BINARY(a[at_a + j + l], b[at_b + j + l]));
+                    out[at + j + l] = NAME(sbi_canon)(BINARY(a[at_a + j + l], b[at_b + j + l]));
                 } LANE_END
             }
         } else if (step_a) { // b is one value (read before out, which it may lie in, is written)
             T one = b[at_b];
             for (i32 j = 0; j < n; j += 256) {
                 PHASE(l, sbi_lanes(n - j, 256)) {
-                    out[at + j + l] = sbi_canon_f32(BINARY(a[at_a + j + l], one));
+                    out[at + j + l] = NAME(sbi_canon)(BINARY(a[at_a + j + l], one));
                 } LANE_END
             }
         } else {
             T one = a[at_a];
             for (i32 j = 0; j < n; j += 256) {
                 PHASE(l, sbi_lanes(n - j, 256)) {
-                    out[at + j + l] = sbi_canon_f32(BINARY(one, b[at_b + j + l]));
+                    out[at + j + l] = NAME(sbi_canon)(BINARY(one, b[at_b + j + l]));
                 } LANE_END
             }
         }

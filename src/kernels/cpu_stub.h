@@ -6,9 +6,7 @@
 #define SBI_JOIN_(a, b) a##_##b
 #define SBI_JOIN(a, b) SBI_JOIN_(a, b)
 
-#define T f32
-#define NAME(x) SBI_JOIN(x, T)
-#include SBI_TEXT
+#include "both.h"
 
 typedef union sbi_arg {
     const void *in;

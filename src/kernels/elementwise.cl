@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Element by element: binary arithmetic with broadcasting, scaling, and the gate of SwiGLU both ways. Each operation is
-// one IEEE operation in float32 (silu and its derivative: contract T4), in the order written. Groups are 4,096 elements.
+// one IEEE operation in the type of the data (silu and its derivative: contract T4), in the order written. Groups are 4,096 elements.
 // Where an operation may work in place its pointers have no RESTRICT; an element is read before it is written.
 #include "function.h"
 
@@ -21,22 +21,23 @@
 #include "binary_rows.h"
 
 #define BINARY_NAME NAME(k_maximum)
-#define BINARY(x, y) sbi_max_f32(x, y)
+#define BINARY(x, y) NAME(sbi_max)(x, y)
 #include "binary_rows.h"
 
 #define BINARY_NAME NAME(k_minimum)
-#define BINARY(x, y) sbi_min_f32(x, y)
+#define BINARY(x, y) NAME(sbi_min)(x, y)
 #include "binary_rows.h"
 
-// out = RN32(x * factor); out may be x.
+// out = RN(x * factor); out may be x.
 KERNEL void NAME(k_scale)(GLOBAL const T *x, GLOBAL T *out, i64 size, T factor GROUP_PARAM) {
     i64 first = GROUP() * 4096;
     i32 n = (i32)(size - first < 4096 ? size - first : 4096);
     for (i32 j = 0; j < n; j += 256) {
-        PHASE(l, sbi_lanes(n - j, 256)) { out[first + j + l] = sbi_canon_f32(x[first + j + l] * factor); } LANE_END
+        PHASE(l, sbi_lanes(n - j, 256)) { out[first + j + l] = NAME(sbi_canon)(x[first + j + l] * factor); } LANE_END
     }
 }
 
+#if T_BITS == 32
 // y = RN32(silu(gate) * up).
 KERNEL void NAME(k_swiglu)(GLOBAL const T *RESTRICT gate, GLOBAL const T *RESTRICT up, GLOBAL T *RESTRICT y,
                            i64 size GROUP_PARAM) {
@@ -65,3 +66,4 @@ KERNEL void NAME(k_swiglu_backward)(GLOBAL const T *gate, GLOBAL const T *up, GL
         } LANE_END
     }
 }
+#endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Embedding: a gather of rows, and its gradient, a sum of segments (contract T2).
 
+#if T_BITS == 32
 // out[position, :] = table[ids[position], :], bits kept: rows of `width` 32-bit words; one position a group.
 KERNEL void k_embedding(GLOBAL const u32 *RESTRICT table, GLOBAL const i32 *RESTRICT ids, GLOBAL u32 *RESTRICT out,
                         i64 width GROUP_PARAM) {
@@ -92,3 +93,4 @@ KERNEL void NAME(k_embedding_backward)(GLOBAL const i32 *RESTRICT ids, GLOBAL co
         } LANE_END
     }
 }
+#endif

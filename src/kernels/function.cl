@@ -2,6 +2,7 @@
 // The unary kernels, one a function (contract T4), so that each is a loop that vectorises.
 #include "function.h"
 
+#if T_BITS == 32
 FN f32 sbi_sqrt_f32(f32 x) { return sbi_canon_f32(SQRT32(x)); }
 FN f32 sbi_neg_f32(f32 x) { return x == x ? FLOAT32(BITS32(x) ^ 0x80000000u) : SBI_NAN32; }
 FN f32 sbi_abs_f32(f32 x) { return x == x ? FLOAT32(BITS32(x) & 0x7fffffffu) : SBI_NAN32; }
@@ -58,3 +59,4 @@ FN f32 sbi_abs_f32(f32 x) { return x == x ? FLOAT32(BITS32(x) & 0x7fffffffu) : S
 #define VALUE(x) sbi_normal_f32(x)
 #define FROM u32
 #include "unary.h"
+#endif

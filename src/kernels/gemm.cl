@@ -7,6 +7,7 @@
 // totals, started at +0, remove.
 #include "sum.h"
 
+#if T_BITS == 32
 #define SBI_SCALED 1
 #define SBI_BIAS 2
 #define SBI_ACCUMULATE 4
@@ -205,3 +206,4 @@ KERNEL void NAME(k_dot_fold)(GLOBAL const f64 *RESTRICT x, GLOBAL f64 *RESTRICT 
     sbi_sum_tree(part);
     NAME(sbi_dot_end)(part, totals + GROUP(), result);
 }
+#endif

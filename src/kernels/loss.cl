@@ -5,6 +5,7 @@
 // q = RN64(p - [j = t]); RN32(RN64(q * scale)). Target -1, or a row without a present entry: loss +0, gradient +0.
 #include "row_exp.h"
 
+#if T_BITS == 32
 KERNEL void NAME(k_cross_entropy)(GLOBAL const T *RESTRICT logits, GLOBAL const i32 *RESTRICT targets,
                                   GLOBAL f64 *RESTRICT loss, i64 v GROUP_PARAM) {
     SHARED f64 part[32];
@@ -56,3 +57,4 @@ KERNEL void NAME(k_cross_entropy_backward)(GLOBAL const T *logits, GLOBAL const 
         PHASE(l, 1) { to[t] = sbi_canon_f32((f32)(((f64)e_t * r - K(1.0)) * scale)); } PHASE_END
     }
 }
+#endif

@@ -6,6 +6,7 @@
 // dx = RN32(RN64(r RN64(g - RN64(t B)))); dw = RN32(S over rows of RN64(dy t)).
 #include "sum.h"
 
+#if T_BITS == 32
 KERNEL void NAME(k_rms_norm)(GLOBAL const T *RESTRICT x, GLOBAL const T *RESTRICT weight, GLOBAL T *RESTRICT y,
                              GLOBAL f64 *RESTRICT scale, i64 d, i32 has_weight, i32 has_scale, f64 eps GROUP_PARAM) {
     SHARED f64 part[32];
@@ -94,3 +95,4 @@ KERNEL void NAME(k_rms_norm_backward)(GLOBAL const T *RESTRICT x, GLOBAL const T
 #define FOLD_TOTAL(a) sbi_canon_f64(a)
 #define FOLD_OUT(a, d) sbi_canon_f32((f32)((a) / (d)))
 #include "fold_block.h"
+#endif

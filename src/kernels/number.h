@@ -21,6 +21,30 @@ FN f32 sbi_min_f32(f32 a, f32 b) {
     m = a == a ? m : FLOAT32(0x7fc00000u);
     return b == b ? m : FLOAT32(0x7fc00000u);
 }
+FN f64 sbi_max_f64(f64 a, f64 b) {
+    f64 m = a > b ? a : b, same = FLOAT64(BITS64(a) & BITS64(b));
+    m = a == b ? same : m;
+    m = a == a ? m : FLOAT64(0x7ff8000000000000u);
+    return b == b ? m : FLOAT64(0x7ff8000000000000u);
+}
+FN f64 sbi_min_f64(f64 a, f64 b) {
+    f64 m = a < b ? a : b, same = FLOAT64(BITS64(a) | BITS64(b));
+    m = a == b ? same : m;
+    m = a == a ? m : FLOAT64(0x7ff8000000000000u);
+    return b == b ? m : FLOAT64(0x7ff8000000000000u);
+}
+
+// The words of a template: NAME(FMA)(a, b, c) is FMA_f32 or FMA_f64, and so on; U is the unsigned integer as wide as T.
+#define FMA_f32(a, b, c) FMA(a, b, c)
+#define FMA_f64(a, b, c) FMA64(a, b, c)
+#define SQRT_f32(x) SQRT32(x)
+#define SQRT_f64(x) SQRT64(x)
+#define BITS_f32(x) BITS32(x)
+#define BITS_f64(x) BITS64(x)
+#define FLOAT_f32(x) FLOAT32(x)
+#define FLOAT_f64(x) FLOAT64(x)
+#define U_f32 u32
+#define U_f64 u64
 
 // How many lanes of at most `most` have work where `left` items are left.
 FN i32 sbi_lanes(i64 left, i32 most) { return left < (i64)most ? (i32)left : most; }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Optimizers (contract T8): element by element in float32, the scalars made once a step in binary64 (op_optimizer.c).
 
+#if T_BITS == 32
 // AdamW (I. Loshchilov, F. Hutter, "Decoupled weight decay regularization", 2019) on 256 elements a group:
 //     m = fma(beta1, m, a1 g)            a1 = 1 - beta1
 //     v = fma(beta2, v, (a2 g) g)        a2 = 1 - beta2
@@ -21,3 +22,4 @@ KERNEL void NAME(k_adamw)(GLOBAL const T *RESTRICT g, GLOBAL T *RESTRICT p, GLOB
         p[first + l] = sbi_canon_f32(moved);
     } PHASE_END
 }
+#endif

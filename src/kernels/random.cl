@@ -8,6 +8,7 @@
 // and not from `start`, so that draw i is made in the same way whatever was asked for with it.
 #include "function.h"
 
+#if T_BITS == 32
 // word[4 l + c] = word c of block first + l, for 256 blocks.
 FN void random_words(LOCAL u32 *word, u64 seed, u64 stream, u64 first) {
     PHASE(l, 256) {
@@ -81,3 +82,4 @@ FN u64 random_pair(LOCAL const u32 *word, i32 i) { return (u64)word[2 * i] | (u6
 #define RANDOM_ALSO , i64 n
 #define RANDOM_VALUE(i) (i64)MULHI64(random_pair(word, i), (u64)n)
 #include "random_draws.h"
+#endif

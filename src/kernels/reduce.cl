@@ -8,6 +8,7 @@
 // with -0 = +0 and NaN below -inf.
 #include "sum.h"
 
+#if T_BITS == 32
 #define FOLD_NAME NAME(k_sum_block)
 #define FOLD_PARAMS GLOBAL const T *RESTRICT x
 #define FOLD_TYPE f64
@@ -135,3 +136,4 @@ KERNEL void NAME(k_argmax_last)(GLOBAL const T *RESTRICT x, GLOBAL const i64 *RE
     }
     PHASE(l, w) { out[row * inner + column + l] = AT(at, l); } PHASE_END
 }
+#endif

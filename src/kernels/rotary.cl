@@ -2,6 +2,7 @@
 // Rotary position embedding (J. Su et al., "RoFormer", 2021), pairs (i, i + d/2).
 #include "function.h"
 
+#if T_BITS == 32
 // One position a group: angle = RN32(position * frequency), its correctly rounded cosine and sine. The product is
 // exact in binary64 for positions below 2^29, so the angle is rounded once.
 KERNEL void NAME(k_rotary_table)(GLOBAL const T *RESTRICT frequency, GLOBAL T *RESTRICT cosines,
@@ -43,3 +44,4 @@ KERNEL void NAME(k_rotary)(GLOBAL const T *x, GLOBAL const T *RESTRICT cosines,
         }
     }
 }
+#endif

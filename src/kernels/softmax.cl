@@ -6,6 +6,7 @@
 // -inf; so does every entry of a row without a present one.
 #include "row_exp.h"
 
+#if T_BITS == 32
 KERNEL void NAME(k_softmax)(GLOBAL const T *RESTRICT x, GLOBAL T *RESTRICT y, i64 n GROUP_PARAM) {
     SHARED f64 part[32];
     SHARED f64 upper[64];
@@ -41,3 +42,4 @@ KERNEL void NAME(k_log_softmax)(GLOBAL const T *RESTRICT x, GLOBAL T *RESTRICT y
         } LANE_END
     }
 }
+#endif

@@ -8,6 +8,7 @@
 // the digits of every run, k_sort_places turns the counts of a row into first places, digit by digit and within a
 // digit run by run, and k_sort_move puts the elements of every run, in their order, where they belong.
 
+#if T_BITS == 32
 FN i32 sort_lanes(i64 left, i32 lanes) { return left < lanes ? (i32)left : lanes; }
 
 // 256 elements a group.
@@ -135,3 +136,4 @@ KERNEL void k_sort_gather_u64(GLOBAL const u64 *RESTRICT x, GLOBAL const i64 *RE
         values[row + first + l] = x[row + order[row + first + l]];
     } PHASE_END
 }
+#endif

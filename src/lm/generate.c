@@ -34,7 +34,7 @@ sb_status sbi_sample(sb_context *ctx, sb_array *logits, double temperature, int6
     float *z = sbi_allocate(&ctx->allocator, n, sizeof *z, err);
     int64_t *rank = sbi_allocate(&ctx->allocator, n, sizeof *rank, err);
     sb_status status = z && rank ? SB_OK : SB_ERR_MEMORY;
-    if (status == SB_OK) status = sbi_scale(ctx, logits, (float)(1.0 / temperature), logits, err);
+    if (status == SB_OK) status = sbi_scale(ctx, logits, 1.0 / temperature, logits, err);
     if (status == SB_OK) status = sbi_array_new(ctx, SB_I64, 1, &n, &order, err);
     if (status == SB_OK) status = sbi_argsort(ctx, logits, 1, order, err);
     if (status == SB_OK) status = sbi_array_read(order, rank, (size_t)n * sizeof *rank, err);

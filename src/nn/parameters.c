@@ -102,7 +102,7 @@ sb_status sbi_tensors_initialize(sb_context *ctx, sbi_tensors *weights, uint64_t
         sb_array *w = weights->items[i];
         if (item->initial == SBI_INITIAL_NORMAL) {
             status = sbi_random_normal(ctx, seed, stream + (uint64_t)i, 0, w, err);
-            if (status == SB_OK) status = sbi_scale(ctx, w, item->deviation, w, err);
+            if (status == SB_OK) status = sbi_scale(ctx, w, (double)item->deviation, w, err);
         } else {
             status =
                 fill(w, item->initial == SBI_INITIAL_ONE ? 1.0f : 0.0f, &layout->allocator, err);

@@ -13,6 +13,16 @@ static inline sb_status sbi_check_dtype(const sb_array *a, const char *name, sb_
                     sbi_dtype_name(dtype));
 }
 
+// float32 or float64: the type of the data, which the other arrays then share.
+static inline sb_status sbi_check_real(const sb_array *a, const char *name, sb_error *err) {
+    if (a->dtype == SB_F32 || a->dtype == SB_F64)
+        return SB_OK;
+    return sbi_fail(err, SB_ERR_DTYPE, name, "%s is %s, it must be float32 or float64", name, sbi_dtype_name(a->dtype));
+}
+
+// A number of the options, rounded once to the type of the data.
+static inline double sbi_rounded(sb_dtype dtype, double x) { return dtype == SB_F32 ? (double)(float)x : x; }
+
 static inline sb_status sbi_check_ndim(const sb_array *a, const char *name, int ndim, sb_error *err) {
     if (a->ndim == ndim)
         return SB_OK;

@@ -34,9 +34,10 @@ static merged merge_axes(const int64_t *n) {
 }
 
 static sb_status binary_kernels(sb_context *ctx, const sbi_op *op, sb_error *err) {
-    static const sbi_kernel_id kernels[] = {[SB_ADD] = SBI_ID_k_add_f32, [SB_SUB] = SBI_ID_k_sub_f32,
-                                            [SB_MUL] = SBI_ID_k_mul_f32, [SB_DIV] = SBI_ID_k_div_f32,
-                                            [SB_MAXIMUM] = SBI_ID_k_maximum_f32, [SB_MINIMUM] = SBI_ID_k_minimum_f32};
+    sb_dtype type = op->out[0]->dtype;
+    const sbi_kernel_id kernels[] = {[SB_ADD] = SBI_TYPED(type, k_add), [SB_SUB] = SBI_TYPED(type, k_sub),
+                                     [SB_MUL] = SBI_TYPED(type, k_mul), [SB_DIV] = SBI_TYPED(type, k_div),
+                                     [SB_MAXIMUM] = SBI_TYPED(type, k_maximum), [SB_MINIMUM] = SBI_TYPED(type, k_minimum)};
     if (op->out[0]->size == 0) return SB_OK;
     merged m = merge_axes(op->n);
     int axes = m.ndim - 1; // above the rows
@@ -83,8 +84,8 @@ sb_status sbi_binary(sb_context *ctx, sb_binary_kind kind, const sb_array *a, co
     sb_status status;
     if (kind < SB_ADD || kind > SB_MINIMUM)
         return sbi_fail(err, SB_ERR_ARGUMENT, "kind", "kind is %d, which is no binary operation", (int)kind);
-    if ((status = sbi_check_dtype(a, "a", SB_F32, err)) || (status = sbi_check_dtype(b, "b", SB_F32, err)) ||
-        (status = sbi_check_dtype(out, "out", SB_F32, err)))
+    if ((status = sbi_check_real(a, "a", err)) || (status = sbi_check_dtype(b, "b", a->dtype, err)) ||
+        (status = sbi_check_dtype(out, "out", a->dtype, err)))
         return status;
     for (int i = 0; i < out->ndim; i++) op.n[SHAPE + i] = out->shape[i];
     if (!broadcast(a, out, &op.n[STRIDE_A]))
@@ -104,14 +105,14 @@ sb_status sbi_binary(sb_context *ctx, sb_binary_kind kind, const sb_array *a, co
 
 static sb_status scale_kernels(sb_context *ctx, const sbi_op *op, sb_error *err) {
     const sbi_arg args[] = {SBI_IN(op->in[0]), SBI_OUT(op->out[0]), SBI_INT(op->n[0]), SBI_REAL(op->r[0])};
-    return sbi_launch(ctx, SBI_ID_k_scale_f32, groups_of(op->n[0]), args, err);
+    return sbi_launch(ctx, SBI_TYPED(op->out[0]->dtype, k_scale), groups_of(op->n[0]), args, err);
 }
 
-sb_status sbi_scale(sb_context *ctx, const sb_array *x, float factor, sb_array *out, sb_error *err) {
+sb_status sbi_scale(sb_context *ctx, const sb_array *x, double factor, sb_array *out, sb_error *err) {
     const sbi_op op = {.id = SBI_OP_SCALE, .kernels = scale_kernels, .in = {x}, .out = {out}, .n = {x->size},
-                       .r = {(double)factor}};
+                       .r = {sbi_rounded(x->dtype, factor)}};
     sb_status status;
-    if ((status = sbi_check_dtype(x, "x", SB_F32, err)) || (status = sbi_check_dtype(out, "out", SB_F32, err)) ||
+    if ((status = sbi_check_real(x, "x", err)) || (status = sbi_check_dtype(out, "out", x->dtype, err)) ||
         (status = sbi_check_like(out, "out", x, "x", err)))
         return status;
     return sbi_run(ctx, &op, err);

@@ -88,7 +88,7 @@ sb_status sbi_clip_norm(sb_context *ctx, int64_t count, sb_array *const *grads, 
         if (norm)
             *norm = length;
         for (int64_t i = 0; !status && i < count && factor < 1.0f; i++)
-            status = sbi_scale(ctx, grads[i], factor, grads[i], err);
+            status = sbi_scale(ctx, grads[i], (double)factor, grads[i], err);
     }
     sbi_array_free(totals);
     sbi_release(&ctx->allocator, squares);

@@ -63,6 +63,7 @@ sb_status sbi_run(sb_context *ctx, const sbi_op *op, sb_error *err);
 
 // The only way a kernel is started. One argument of a launch: SBI_IN(array), SBI_OUT(array), SBI_INT(i), SBI_REAL(f).
 sb_status sbi_launch(sb_context *ctx, sbi_kernel_id kernel, int64_t groups, const sbi_arg *args, sb_error *err);
+#define SBI_TYPED(dtype, kernel) ((dtype) == SB_F64 ? SBI_ID_##kernel##_f64 : SBI_ID_##kernel##_f32) // of a template
 #define SBI_IN(a) {.in = (a) ? (a)->data : NULL}
 #define SBI_OUT(a) {.out = (a) ? (a)->data : NULL}
 #define SBI_INT(x) {.i = (x)}
@@ -77,7 +78,7 @@ sb_status sbi_reduce(SBI_CTX, sb_reduction kind, int axis, const sb_array *x, sb
 sb_status sbi_total(SBI_CTX, const sb_array *x, double *out, sb_error *err);
 sb_status sbi_sum_squares(SBI_CTX, const sb_array *x, double *out, sb_error *err);
 sb_status sbi_binary(SBI_CTX, sb_binary_kind kind, const sb_array *a, const sb_array *b, sb_array *out, sb_error *err);
-sb_status sbi_scale(SBI_CTX, const sb_array *x, float factor, sb_array *out, sb_error *err);
+sb_status sbi_scale(SBI_CTX, const sb_array *x, double factor, sb_array *out, sb_error *err);
 sb_status sbi_unary(SBI_CTX, sb_unary_kind kind, const sb_array *x, sb_array *out, sb_error *err);
 sb_status sbi_swiglu(SBI_CTX, const sb_array *gate, const sb_array *up, sb_array *y, sb_error *err);
 sb_status sbi_swiglu_backward(SBI_CTX, const sb_array *gate, const sb_array *up, const sb_array *dy, sb_array *dgate, sb_array *dup, sb_error *err);

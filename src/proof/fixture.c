@@ -117,6 +117,51 @@ static uint64_t widen_bits(uint32_t bits, uint64_t z) {
     return sign | (uint64_t)exponent << 52 | (uint64_t)(fraction & 0x7fffffu) << 29 | more;
 }
 
+// ---- native values of binary64 (lanes whose data are float64), the same kinds with 53 bits
+
+static uint64_t double_bits(uint64_t sign, uint64_t magnitude, int exponent) { // as float_bits; magnitude < 2^53
+    if (magnitude == 0) {
+        return sign << 63;
+    }
+    while (magnitude < (uint64_t)1 << 52) {
+        magnitude <<= 1;
+        exponent--;
+    }
+    return sign << 63 | (uint64_t)(exponent + 1075) << 52 | (magnitude & 0xfffffffffffffu);
+}
+
+// (2u + 1 - 2^53) * 2^-52 for u of 53 bits: in (-2, 2), 53 bits, the last of them set.
+static uint64_t plain_double(uint64_t z) {
+    int64_t odd = (int64_t)(2 * (z >> 11) + 1) - ((int64_t)1 << 53);
+    return double_bits(odd < 0, (uint64_t)(odd < 0 ? -odd : odd), -52);
+}
+
+// As `ties`: 1, 1 + ulp, 2^-53, 3 * 2^-53, 1 + 2^-26, 1 - 2^-27, 1/2, 3/2, 1 - 2^-53.
+static const uint64_t wide_ties[16] = {
+    0x3ff0000000000000, 0xbff0000000000000, 0x3ff0000000000001, 0xbff0000000000001,
+    0x3ca0000000000000, 0xbca0000000000000, 0x3cb8000000000000, 0xbcb8000000000000,
+    0x3ff0000004000000, 0x3feffffffc000000, 0xbff0000004000000, 0x3fe0000000000000,
+    0xbfe0000000000000, 0x3ff8000000000000, 0xbff8000000000000, 0x3fefffffffffffff,
+};
+
+static uint64_t value_bits64(sbi_fixture fixture, uint64_t z, int64_t row, bool vector) {
+    uint64_t sign = z & 1, fraction = z * 0xd1342543de82ef95u >> 12;
+    uint32_t narrow;
+    switch (fixture) {
+    case SBI_FIX_TIES: return wide_ties[z >> 60];
+    case SBI_FIX_WIDE: // exponents -300 .. 300
+        return sign << 63 | (uint64_t)(1023 - 300 + (z >> 1 & 0xffff) % 601) << 52 | fraction;
+    case SBI_FIX_SUBNORMAL: // three in four below 2^-1018, half of these subnormal; the rest plain
+        return (z >> 1 & 3) == 3 ? plain_double(z) : sign << 63 | ((z >> 4 & 7) > 4 ? 0 : z >> 4 & 7) << 52 | fraction;
+    case SBI_FIX_ZEROS: return (z >> 1 & 1) ? plain_double(z) : sign << 63;
+    case SBI_FIX_OFFSET: return double_bits(0, (uint64_t)(10000 * 1024 - 2048 + (z >> 52)) << 20 | (z >> 30 & 0xfffff), -30);
+    case SBI_FIX_NONFINITE:
+        narrow = with_nonfinite(z, row, vector);
+        return (narrow >> 23 & 0xff) == 0xff ? widen_bits(narrow, z) : plain_double(z);
+    default: return plain_double(z);
+    }
+}
+
 // ---- arrays of a run
 
 static void fail(sbi_lane_run *run, sb_status status) {
@@ -195,7 +240,8 @@ static void make_float(const sbi_lane_run *run, uint64_t z, int64_t row, bool ve
 }
 
 static void make_double(const sbi_lane_run *run, uint64_t z, int64_t row, bool vector, int64_t bound, void *to) {
-    uint64_t bits = widen_bits(value_bits(run->fixture, z, row, vector), z);
+    uint64_t bits = run->lane->dtype == SB_F64 ? value_bits64(run->fixture, z, row, vector)
+                                               : widen_bits(value_bits(run->fixture, z, row, vector), z);
     (void)bound;
     memcpy(to, &bits, sizeof bits);
 }

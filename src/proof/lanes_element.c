@@ -7,10 +7,11 @@
 // One operation on arrays of one shape (rows in parts), a row for all rows, a column for all columns, one value, both
 // operands broadcast, and in place.
 static sb_status run_binary(sbi_lane_run *run, sb_binary_kind kind, sb_error *err) {
+    sb_dtype real = sbi_lane_real(run);
     int64_t n = sbi_lane_size(run, 9, 5), d = sbi_lane_size(run, 600, 97);
-    sb_array *a = sbi_lane_input(run, "a", SB_F32, 2, SHAPE(n, d)), *b = sbi_lane_input(run, "b", SB_F32, 2, SHAPE(n, d));
-    sb_array *row = sbi_lane_input(run, "row", SB_F32, 1, SHAPE(d)), *column = sbi_lane_input(run, "column", SB_F32, 2, SHAPE(n, 1));
-    sb_array *one = sbi_lane_input(run, "one", SB_F32, 0, NULL), *out = sbi_lane_result(run, SB_F32, 2, SHAPE(n, d));
+    sb_array *a = sbi_lane_input(run, "a", real, 2, SHAPE(n, d)), *b = sbi_lane_input(run, "b", real, 2, SHAPE(n, d));
+    sb_array *row = sbi_lane_input(run, "row", real, 1, SHAPE(d)), *column = sbi_lane_input(run, "column", real, 2, SHAPE(n, 1));
+    sb_array *one = sbi_lane_input(run, "one", real, 0, NULL), *out = sbi_lane_result(run, real, 2, SHAPE(n, d));
     for (sbi_part p = sbi_lane_first(run, n); p.count; p = sbi_lane_next(run, p)) {
         sb_array *x = sbi_lane_part(run, a, p), *y = sbi_lane_part(run, b, p), *to = sbi_lane_part(run, out, p);
         if (run->status == SB_OK) {
@@ -21,7 +22,7 @@ static sb_status run_binary(sbi_lane_run *run, sb_binary_kind kind, sb_error *er
     const struct { const char *name; const sb_array *a, *b; } cases[] = {
         {"row", a, row}, {"column", column, a}, {"one", a, one}, {"both", column, row}};
     for (int i = 0; i < 4; i++) {
-        sb_array *to = sbi_lane_result(run, SB_F32, 2, SHAPE(n, d));
+        sb_array *to = sbi_lane_result(run, real, 2, SHAPE(n, d));
         if (run->status == SB_OK) {
             sbi_lane_do(run, sb_binary(run->ctx, kind, cases[i].a, cases[i].b, to, err));
         }
@@ -44,9 +45,10 @@ BINARY(minimum, SB_MINIMUM)
 
 // Four axes of which no two can be merged.
 static sb_status run_broadcast(sbi_lane_run *run, sb_error *err) {
+    sb_dtype real = sbi_lane_real(run);
     int64_t n = sbi_lane_size(run, 3, 5), d = sbi_lane_size(run, 40, 7);
-    sb_array *a = sbi_lane_input(run, "a", SB_F32, 4, SHAPE(n, 1, 4, 1)), *b = sbi_lane_input(run, "b", SB_F32, 4, SHAPE(1, 3, 1, d));
-    sb_array *out = sbi_lane_result(run, SB_F32, 4, SHAPE(n, 3, 4, d));
+    sb_array *a = sbi_lane_input(run, "a", real, 4, SHAPE(n, 1, 4, 1)), *b = sbi_lane_input(run, "b", real, 4, SHAPE(1, 3, 1, d));
+    sb_array *out = sbi_lane_result(run, real, 4, SHAPE(n, 3, 4, d));
     if (run->status == SB_OK) {
         sbi_lane_do(run, sb_binary(run->ctx, SB_MUL, a, b, out, err));
     }
@@ -54,17 +56,18 @@ static sb_status run_broadcast(sbi_lane_run *run, sb_error *err) {
 }
 
 static sb_status run_scale(sbi_lane_run *run, sb_error *err) {
+    sb_dtype real = sbi_lane_real(run);
     int64_t n = sbi_lane_size(run, 9, 5), d = sbi_lane_size(run, 600, 97);
-    sb_array *x = sbi_lane_input(run, "x", SB_F32, 2, SHAPE(n, d)), *out = sbi_lane_result(run, SB_F32, 2, SHAPE(n, d));
+    sb_array *x = sbi_lane_input(run, "x", real, 2, SHAPE(n, d)), *out = sbi_lane_result(run, real, 2, SHAPE(n, d));
     for (sbi_part p = sbi_lane_first(run, n); p.count; p = sbi_lane_next(run, p)) {
         sb_array *from = sbi_lane_part(run, x, p), *to = sbi_lane_part(run, out, p);
         if (run->status == SB_OK) {
-            sbi_lane_do(run, sb_scale(run->ctx, from, 0.7f, to, err));
+            sbi_lane_do(run, sb_scale(run->ctx, from, 0.7, to, err));
         }
     }
     sbi_lane_cell(run, "out", out, err);
     if (run->status == SB_OK) {
-        sbi_lane_do(run, sb_scale(run->ctx, x, -0x1.8p-3f, x, err));
+        sbi_lane_do(run, sb_scale(run->ctx, x, -0x1.8p-3, x, err));
     }
     return sbi_lane_cell(run, "in_place", x, err);
 }
@@ -89,9 +92,13 @@ static sb_status run_swiglu(sbi_lane_run *run, sb_error *err) {
 
 #define LANE(lane, is_quick) {.name = #lane, .kind = "element", .fixtures = SBI_FIX_ALL, .quick = is_quick, .rows = true, \
                               .counts_inputs = true, .run = run_##lane}
+#define LANE64(lane) {.name = #lane "_f64", .kind = "element", .fixtures = SBI_FIX_ALL, .rows = true, .counts_inputs = true, \
+                      .run = run_##lane, .dtype = SB_F64}
 const sbi_lane sbi_lanes_element[] = {
     LANE(add, false), LANE(sub, false), LANE(mul, true), LANE(div, false), LANE(maximum, false), LANE(minimum, false),
     {.name = "broadcast", .kind = "element", .fixtures = SBI_FIX_ALL, .counts_inputs = true, .run = run_broadcast},
     LANE(scale, false), LANE(swiglu, false),
+    LANE64(add), LANE64(sub), LANE64(mul), LANE64(div), LANE64(maximum), LANE64(minimum), LANE64(scale),
+    {.name = "broadcast_f64", .kind = "element", .fixtures = SBI_FIX_ALL, .counts_inputs = true, .run = run_broadcast, .dtype = SB_F64},
     {0},
 };

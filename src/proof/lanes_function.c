@@ -87,12 +87,13 @@ static sb_status run_inverse_normal(sbi_lane_run *run, sb_error *err) {
     return sbi_lane_cell(run, "corners", z, err);
 }
 
-#define LANE(name, quick) {#name, "function", SBI_FIX_ALL, quick, false, true, true, run_##name}
+#define LANE(lane, is_quick) {.name = #lane, .kind = "function", .fixtures = SBI_FIX_ALL, .quick = is_quick, .rows = true, \
+                              .counts_inputs = true, .run = run_##lane}
 const sbi_lane sbi_lanes_function[] = {
     LANE(exp, true),      LANE(log, false),  LANE(sin, true),        LANE(cos, false),
     LANE(rsqrt, false),   LANE(sigmoid, false), LANE(silu, false),   LANE(silu_grad, false),
     LANE(sqrt, false),    LANE(neg, false),  LANE(abs, false),
-    {"inverse_normal", "function", SBI_FIX(SBI_FIX_PLAIN) | SBI_FIX(SBI_FIX_ODD) | SBI_FIX(SBI_FIX_EMPTY) | SBI_FIX(SBI_FIX_ONE),
-     false, false, true, false, run_inverse_normal},
+    {.name = "inverse_normal", .kind = "function", .rows = true, .run = run_inverse_normal,
+     .fixtures = SBI_FIX(SBI_FIX_PLAIN) | SBI_FIX(SBI_FIX_ODD) | SBI_FIX(SBI_FIX_EMPTY) | SBI_FIX(SBI_FIX_ONE)},
     {0},
 };

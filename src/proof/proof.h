@@ -61,7 +61,7 @@ typedef struct sbi_lane_run {
 } sbi_lane_run;
 
 typedef struct sbi_lane {
-    const char *name;      // "gemm_nt"
+    const char *name;      // "gemm_nt"; in float64: "gemm_nt_f64"
     const char *kind;      // "product" "sum" "element" "function" "attention" "random" "order" "optimizer" "model" ...
     unsigned fixtures;     // SBI_FIX bits
     bool quick;            // in verify --quick
@@ -69,6 +69,7 @@ typedef struct sbi_lane {
     bool rows;             // whole, halves and row by row must agree
     bool counts_inputs;    // selftest adds one ulp to a float input (false: there is none; it changes an index or a word)
     sb_status (*run)(sbi_lane_run *run, sb_error *err);
+    sb_dtype dtype;        // of the data: 0 is SB_F32; SB_F64 gives native binary64 fixtures
 } sbi_lane;
 
 // The lanes: one array per file, ended by a row without a name, listed in lanes.c.
@@ -79,6 +80,8 @@ extern const sbi_lane *const sbi_lane_files[]; // NULL last
 
 // standard, except: odd under SBI_FIX_ODD, 0 under SBI_FIX_EMPTY, 1 under SBI_FIX_ONE.
 int64_t sbi_lane_size(const sbi_lane_run *run, int64_t standard, int64_t odd);
+// The type of the lane's data.
+static inline sb_dtype sbi_lane_real(const sbi_lane_run *run) { return run->lane->dtype ? run->lane->dtype : SB_F32; }
 // A new float32 (or float64) array of fixture values, drawn by (seed, lane, fixture, name) with integers alone. shape[ndim].
 sb_array *sbi_lane_input(sbi_lane_run *run, const char *name, sb_dtype dtype, int ndim, const int64_t *shape);
 // int32 or int64 values in [0, bound).
