@@ -99,6 +99,13 @@ void ref_cross_entropy_f32(int64_t rows, int64_t v, const float *logits, const i
 void ref_cross_entropy_backward_f32(int64_t rows, int64_t v, const float *logits, const int32_t *targets, double scale,
                                     float *dlogits);
 
+// ---- ref_function64.c: T4, the written sequences of binary64 (docs/functions.md); ref_log64 stands in ref_log.c
+double ref_exp64(double x);
+double ref_tanh64(double x);
+double ref_sigmoid64(double x);
+double ref_silu64(double x);
+double ref_silu_grad64(double x);
+
 // ---- ref_norm.c: T7. weight, r, dweight may be NULL.
 void ref_rms_norm_f32(int64_t rows, int64_t d, const float *x, const float *weight, double eps, float *y, double *r);
 void ref_rms_norm_backward_f32(int64_t rows, int64_t d, const float *x, const float *weight, const double *r,

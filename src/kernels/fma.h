@@ -9,8 +9,10 @@
 static inline f32 sbi_fma_f32(f32 a, f32 b, f32 c) { return __builtin_fmaf(a, b, c); }
 #ifdef SBI_F64_CLASS
 static inline f64 sbi_fma_f64(f64 a, f64 b, f64 c) { return sbi_class_fma(a, b, c); }
+static inline f64 sbi_product_low(f64 a, f64 b, f64 p) { return sbi_class_fma(a, b, -p); }
 #else
 static inline f64 sbi_fma_f64(f64 a, f64 b, f64 c) { return __builtin_fma(a, b, c); }
+static inline f64 sbi_product_low(f64 a, f64 b, f64 p) { return __builtin_fma(a, b, -p); }
 #endif
 #else
 
@@ -33,6 +35,15 @@ static inline f64 sbi_add_odd(f64 x, f64 y) {
 
 static inline u64 sbi_fma_word(f64 x) { union { f64 f; u64 u; } v; v.f = x; return v.u; }
 static inline f64 sbi_fma_real(u64 x) { union { f64 f; u64 u; } v; v.u = x; return v.f; }
+
+// a b - p, p = a b rounded: exact where neither a b overflows nor a bit of it lies below 2^-1074. Factors rounded to 26
+// bits and the rest (T. J. Dekker, 1971); free of branches, so that a loop over it vectorises.
+static inline f64 sbi_product_low(f64 a, f64 b, f64 p) {
+    f64 at = sbi_fma_real((sbi_fma_word(a) + 0x4000000u) & 0xfffffffff8000000u);
+    f64 bt = sbi_fma_real((sbi_fma_word(b) + 0x4000000u) & 0xfffffffff8000000u);
+    f64 ar = a - at, br = b - bt;
+    return (((at * bt - p) + ar * bt) + at * br) + ar * br;
+}
 
 // Kept out of line, so that the rare case costs the common one no more than a branch.
 static __attribute__((noinline, cold, unused)) f32 sbi_fma_f32_odd(f64 p, f64 c) { return (f32)sbi_add_odd(p, c); }
@@ -161,19 +172,16 @@ static inline f64 sbi_fma_integer(f64 a, f64 b, f64 c) {
     return sbi_fma_real((sign << 63) | bits);
 }
 
-// The product in two words (factors rounded to 26 bits and the rest, T. J. Dekker 1971), the sum by 2Sum and one addition rounded to odd; operands that
-// could overflow or lose a bit below 2^-1074 on the way take the integers.
+// The product in two words, the sum by 2Sum and one addition rounded to odd; operands that could overflow or lose a bit
+// below 2^-1074 on the way take the integers.
 static inline f64 sbi_fma_f64(f64 a, f64 b, f64 c) {
     u64 wa = sbi_fma_word(a), wb = sbi_fma_word(b);
     u64 xa = (wa >> 52) & 0x7ffu, xb = (wb >> 52) & 0x7ffu, xc = (sbi_fma_word(c) >> 52) & 0x7ffu;
     if (!(xa - 1u < 0x7fdu && xb - 1u < 0x7fdu && xc < 2000u && xa + xb - 1146u < 1800u)) {
         return sbi_fma_integer(a, b, c);
     }
-    f64 at = sbi_fma_real((wa + 0x4000000u) & 0xfffffffff8000000u);
-    f64 bt = sbi_fma_real((wb + 0x4000000u) & 0xfffffffff8000000u);
-    f64 ar = a - at, br = b - bt;
     f64 u = a * b;
-    f64 u_low = (((at * bt - u) + ar * bt) + at * br) + ar * br;
+    f64 u_low = sbi_product_low(a, b, u);
     f64 t = c + u_low, d = t - c;
     f64 t_low = (c - (t - d)) + (u_low - d);
     f64 v = u + t, g = v - u;

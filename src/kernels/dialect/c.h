@@ -73,6 +73,7 @@ typedef double f64;
 #include "../fma.h"
 #define FMA(a, b, c) sbi_fma_f32(a, b, c)
 #define FMA64(a, b, c) sbi_fma_f64(a, b, c)
+#define LOW64(a, b, p) sbi_product_low(a, b, p) // a b - p exactly, where p = a b rounded
 
 // Correctly rounded square roots (an instruction under -fno-math-errno), and bits.
 #define SQRT32(x) __builtin_sqrtf(x)

@@ -44,6 +44,7 @@ typedef uchar uint8_t;
 // One rounding. Used by products of kind T3 and by formulas of the contract that spell fma, nowhere else.
 #define FMA(a, b, c) fma((f32)(a), (f32)(b), (f32)(c))
 #define FMA64(a, b, c) fma((f64)(a), (f64)(b), (f64)(c))
+#define LOW64(a, b, p) fma((f64)(a), (f64)(b), -(f64)(p))
 
 // Correctly rounded square roots (-cl-fp32-correctly-rounded-divide-sqrt), and bits.
 #define SQRT32(x) sqrt((f32)(x))
