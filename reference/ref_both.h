@@ -8,17 +8,21 @@
 #define REF_SQRT REF_WIDTH(ref_sqrt)
 
 #define REAL float
+#define REF_UNARY ref_unary
 #define REF(name) name##_f32
 #define REF_WIDTH(name) name##32
 #include REF_TEXT
 #undef REAL
+#undef REF_UNARY
 #undef REF
 #undef REF_WIDTH
 
 #define REAL double
+#define REF_UNARY ref_unary64
 #define REF(name) name##_f64
 #define REF_WIDTH(name) name##64
 #include REF_TEXT
 #undef REAL
+#undef REF_UNARY
 #undef REF
 #undef REF_WIDTH

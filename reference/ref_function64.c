@@ -194,3 +194,18 @@ double ref_silu_grad64(double x) {
         return beside_zero(z, zero, (pair){0x1.be1410460527fp-3, -0x1.2541062177473p-58}, 9, c);
     return gated_slope((pair){z, 0.0}, (pair){z, 0.0});
 }
+
+double ref_unary64(sb_unary_kind kind, double x) {
+    double y = x;
+    switch ((int)kind) {
+    case SB_EXP: y = ref_exp64(x); break;
+    case SB_LOG: y = ref_log64(x); break;
+    case SB_SIGMOID: y = ref_sigmoid64(x); break;
+    case SB_SILU: y = ref_silu64(x); break;
+    case SB_SILU_GRAD: y = ref_silu_grad64(x); break;
+    case SB_SQRT: y = ref_sqrt64(x); break;
+    case SB_NEG: y = -x; break;
+    case SB_ABS: y = absolute(x); break;
+    }
+    return ref_canon64(y);
+}

@@ -100,6 +100,7 @@ void ref_cross_entropy_backward_f32(int64_t rows, int64_t v, const float *logits
                                     float *dlogits);
 
 // ---- ref_function64.c: T4, the written sequences of binary64 (docs/functions.md); ref_log64 stands in ref_log.c
+double ref_unary64(sb_unary_kind kind, double x); // by kind
 double ref_exp64(double x);
 double ref_tanh64(double x);
 double ref_sigmoid64(double x);
