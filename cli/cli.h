@@ -63,6 +63,7 @@ int cli_report(const char *command, sb_report *report, bool json, const char *js
 int cli_verify(int argc, char **argv);
 int cli_selftest(int argc, char **argv);
 int cli_compare(int argc, char **argv);
+int cli_bisect(int argc, char **argv);
 int cli_doctor(int argc, char **argv);
 int cli_digest(int argc, char **argv);
 

@@ -232,7 +232,10 @@ static int resume(int argc, char **argv, options *o) {
 }
 
 static int work(int argc, char **argv, options *o) {
-    const cli_flag flags[] = {CLI_MACHINE_FLAGS(o->context.isa, o->context.threads, 0), {0}};
+    const cli_flag flags[] = {CLI_MACHINE_FLAGS(o->context.isa, o->context.threads, 0),
+                              {"--trace", CLI_TEXT, &o->context.trace, 0, 0, "FILE",
+                               "one line an operation, as SAMEBITS_TRACE"},
+                              {0}};
     int read_status = read_flags(argc, argv, "samebits lm worker [flags]",
                            "The process that --worker starts, over the socket at descriptor 3; not "
                            "to be called by hand.",

@@ -17,6 +17,7 @@ static const struct command {
     {"doctor", "look at this machine: levels, threads, compiler, conformance", cli_doctor},
     {"verify", "compare what this machine computes with the golden values", cli_verify},
     {"compare", "compare evidence documents of any number of machines", cli_compare},
+    {"bisect", "name the first operation in which two traces differ", cli_bisect},
     {"selftest", "prove that verify can fail", cli_selftest},
     {"prove", "run a function over all 2^32 inputs against MPFR", sbi_cli_prove},
     {"digest", "the SHA-256 of a file and of the arrays in it", cli_digest},

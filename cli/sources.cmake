@@ -4,7 +4,7 @@ set(GOLDEN ${CMAKE_CURRENT_SOURCE_DIR}/references/contract-1.tsv)
 set(GOLDEN_C ${CMAKE_CURRENT_BINARY_DIR}/generated/golden.c)
 add_custom_command(OUTPUT ${GOLDEN_C} DEPENDS ${GOLDEN} ${CMAKE_CURRENT_SOURCE_DIR}/cmake/embed.cmake
   COMMAND ${CMAKE_COMMAND} -DFROM=${GOLDEN} -DTO=${GOLDEN_C} -DNAME=cli_golden -P ${CMAKE_CURRENT_SOURCE_DIR}/cmake/embed.cmake)
-add_executable(samebits_command cli/main.c cli/flags.c cli/command_verify.c cli/command_compare.c cli/command_doctor.c
+add_executable(samebits_command cli/main.c cli/flags.c cli/command_verify.c cli/command_compare.c cli/command_bisect.c cli/command_doctor.c
   cli/command_digest.c cli/demo.c cli/lm.c ${GOLDEN_C})
 include(cmake/prove.cmake)
 sbi_add_prove(samebits_command)

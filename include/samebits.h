@@ -78,11 +78,12 @@ typedef struct sb_context_options {
     void *(*allocate)(void *user, size_t bytes);  // NULL: malloc. Need not align beyond 16 bytes
     void (*release)(void *user, void *pointer);   // NULL: free
     void *user;
+    const char *trace;  // a file for one line an operation (docs/trace.md); NULL: SAMEBITS_TRACE or none; "": none
 } sb_context_options;
 
 // options may be NULL. A device that is not there, a level that this machine lacks: SB_ERR_DEVICE; a level that does not
-// exist, threads outside their range, one of allocate and release alone: SB_ERR_ARGUMENT. A bad environment variable is
-// refused likewise, by its name.
+// exist, threads outside their range, one of allocate and release alone: SB_ERR_ARGUMENT; a trace that cannot be written:
+// SB_ERR_IO, here and from every operation. A bad environment variable is refused likewise, by its name.
 SB_API sb_status sb_context_new(const sb_context_options *options, sb_context **out, sb_error *err);
 SB_API void sb_context_free(sb_context *ctx); // NULL is fine. Its arrays may be freed before or after it
 SB_API const char *sb_context_device(const sb_context *ctx); // "cpu"
@@ -289,6 +290,11 @@ SB_API sb_status sb_verify(sb_context *ctx, const sb_verify_options *options, sb
 // Nothing in common is INCOMPARABLE, one document given twice is SAME FILE; neither is agreement.
 SB_API sb_status sb_compare(int count, const char *const *paths, sb_report **out, sb_error *err); // count at least 2
 
+// Compares two traces (docs/trace.md) and names the first operation that differs, with the hashes of its inputs. Verdict:
+// 0 SAME; 1 DIFFERENT; 3 INCOMPARABLE: one ends before the other and all before is the same, or another contract. A file
+// that is no trace: SB_ERR_FORMAT.
+SB_API sb_status sb_trace_compare(const char *a, const char *b, sb_report **out, sb_error *err);
+
 // Proves that verify can fail: each lane, untouched, must read IDENTICAL, and DIVERGENT once one input is moved by one
 // ulp (a lane without a float input: an index or a seed by one). Uses lanes, references, progress of the options.
 // Verdict: 0 both in every lane, 1 not, 3 a lane without references, or none at all.
@@ -344,7 +350,7 @@ typedef struct sb_lm_run {
     int64_t until;       // save and stop after this step; 0: the recipe's last
     int worker_count;    // 0: this process does all shards, on its threads
     const sb_lm_worker *workers;
-    const char *worker_command; // a program that `PROGRAM lm worker --isa L --threads N` calls sb_lm_work with
+    const char *worker_command; // a program that `PROGRAM lm worker --isa L --threads N [--trace F]` calls sb_lm_work with
     int64_t sabotage_step;      // test: one ulp added to one gradient element at this step; 0: never
     int (*listener)(void *user, const sb_lm_event *event); // may be NULL
     void *user;

@@ -94,7 +94,8 @@ static sb_status run_on(sb_context *ctx, const sbi_lane *lane, int fixture, sbi_
     return sbi_lane_carry_out(&run, err);
 }
 
-static void meet(void *user, const sbi_op *op) {
+static void meet(void *user, sb_context *ctx, const sbi_op *op) {
+    (void)ctx;
     ((bool *)user)[op->id] = true;
 }
 
@@ -169,8 +170,8 @@ int main(int argc, char **argv) {
     CHECK(reference_context(&reference, &err) == SB_OK, "%s", err.message);
     bool met[SBI_OP_COUNT] = {false};
     if (reference) {
-        reference->trace = meet;
-        reference->trace_user = met;
+        reference->watch = meet;
+        reference->watch_user = met;
     }
     int count = open_targets(isa, quick, targets);
     CHECK(count > 0, "no target");

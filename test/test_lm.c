@@ -956,11 +956,11 @@ static void check_nulls(void) {
           "decimal text");
 }
 
-// A worker that dies as by kill -9 in the step that the test names: the trace counts the losses of
+// A worker that dies as by kill -9 in the step that the test names: it counts the losses of
 // its three shards.
 static int64_t die_at, shards_seen;
-static void count_losses(void *user, const struct sbi_op *op) {
-    (void)user;
+static void count_losses(void *user, sb_context *c, const struct sbi_op *op) {
+    (void)user, (void)c;
     if (op->id == SBI_OP_CROSS_ENTROPY && ++shards_seen > 3 * (die_at - 1)) kill(getpid(), SIGKILL);
 }
 
@@ -978,7 +978,7 @@ static int work(int argc, char **argv) {
     if (!c) return 1;
     if (at && isa) { // the worker that asked for a level dies
         die_at = atoi(at);
-        c->trace = count_losses;
+        c->watch = count_losses;
     }
     sb_status status = sb_lm_work(c, NULL);
     sb_context_free(c);

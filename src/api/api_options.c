@@ -12,7 +12,8 @@ struct sbi_api_field {
 
 static const sbi_api_field context_fields[] = {
     FIELD(sb_context_options, device), FIELD(sb_context_options, isa), FIELD(sb_context_options, threads),
-    FIELD(sb_context_options, allocate), FIELD(sb_context_options, release), FIELD(sb_context_options, user)};
+    FIELD(sb_context_options, allocate), FIELD(sb_context_options, release), FIELD(sb_context_options, user),
+    FIELD(sb_context_options, trace)};
 static const sbi_api_field gemm_fields[] = {
     FIELD(sb_gemm_options, transpose_a), FIELD(sb_gemm_options, transpose_b), FIELD(sb_gemm_options, scaled),
     FIELD(sb_gemm_options, alpha), FIELD(sb_gemm_options, accumulate)};

@@ -76,6 +76,12 @@ sb_status sb_compare(int count, const char *const *paths, sb_report **out, sb_er
     return sbi_compare(count, paths, out, err);
 }
 
+sb_status sb_trace_compare(const char *a, const char *b, sb_report **out, sb_error *err) {
+    NEED(a); NEED(b); NEED(out);
+    *out = NULL;
+    return sbi_bisect(a, b, out, err);
+}
+
 sb_status sb_doctor(sb_report **out, sb_error *err) {
     NEED(out);
     *out = NULL;

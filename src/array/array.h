@@ -23,15 +23,17 @@ struct sb_array {
     sbi_storage *storage;
 };
 
-struct sbi_op; // ops.h
+struct sbi_op;           // ops.h
+struct sbi_trace_branch; // trace.h
 struct sb_context {
     sbi_allocator allocator;
     sbi_pool *pool;
     const sbi_device *device;
     const struct sbi_kernel_table *kernels; // the CPU level that runs
-    // Called after every operation when set: the trace (bisecting, tests).
-    void (*trace)(void *user, const struct sbi_op *op);
-    void *trace_user;
+    struct sbi_trace_branch *trace; // where the lines of the operations go; NULL: nowhere
+    // Tests: called after every operation when set, before its result is traced. Also on contexts shared from this one.
+    void (*watch)(void *user, sb_context *ctx, const struct sbi_op *op);
+    void *watch_user;
 };
 
 // As in samebits.h, without the NULL checks.

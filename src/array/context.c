@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The context: which device, which level of its kernels, how many threads, whose memory. What options leave open, the
-// environment decides (SAMEBITS_DEVICE, SAMEBITS_ISA, SAMEBITS_THREADS), then the machine. No bit depends on any of it.
+// environment decides (SAMEBITS_DEVICE, SAMEBITS_ISA, SAMEBITS_THREADS, SAMEBITS_TRACE), then the machine. No bit depends on any of it.
 #include "array.h"
+#include "trace.h"
 
+#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -83,6 +86,24 @@ static sb_status choose_threads(int option, int *out, sb_error *err) {
     return SB_OK;
 }
 
+// A file of its own a context: the variable names the first context's, the others' are FILE.2, FILE.3 ...
+static sb_status begin_trace(sb_context **ctx, const char *option, sb_error *err) {
+    static atomic_uint serial; // no bit depends on it
+    char path[4096];
+    setting asked = choose(option, "trace", "SAMEBITS_TRACE");
+    if (!asked.value || !*asked.value) return SB_OK;
+    unsigned number = option ? 1 : atomic_fetch_add(&serial, 1) + 1;
+    int length = snprintf(path, sizeof path, number == 1 ? "%s" : "%s.%u", asked.value, number);
+    sb_status status = length < (int)sizeof path
+                           ? sbi_trace_open(&(*ctx)->allocator, path, &(*ctx)->trace, err)
+                           : sbi_fail(err, SB_ERR_ARGUMENT, asked.source, "%s: a path of %d bytes", asked.source, length);
+    if (status != SB_OK) {
+        sbi_context_free(*ctx);
+        *ctx = NULL;
+    }
+    return status;
+}
+
 static sb_status make(const sbi_allocator *allocator, const sbi_device *device, const sbi_kernel_table *kernels,
                       int threads, sb_context **out, sb_error *err) {
     sb_context *ctx = sbi_allocate(allocator, 1, sizeof *ctx, err);
@@ -114,7 +135,7 @@ sb_status sbi_context_new(const sb_context_options *options, sb_context **out, s
     if (status == SB_OK) status = choose_level(options->isa, &kernels, err);
     if (status == SB_OK) status = choose_threads(options->threads, &threads, err);
     if (status == SB_OK) status = make(&allocator, device, kernels, threads, out, err);
-    return status;
+    return status == SB_OK ? begin_trace(out, options->trace, err) : status;
 }
 
 sb_status sbi_context_new_on(const sbi_device *device, int threads, sb_context **out, sb_error *err) {
@@ -122,16 +143,22 @@ sb_status sbi_context_new_on(const sbi_device *device, int threads, sb_context *
     sb_status status = choose_level(NULL, &kernels, err);
     if (status == SB_OK) status = choose_threads(threads, &threads, err);
     if (status == SB_OK) status = make(&sbi_malloc_allocator, device, kernels, threads, out, err);
-    return status;
+    return status == SB_OK ? begin_trace(out, NULL, err) : status;
 }
 
 sb_status sbi_context_share(const sb_context *ctx, int threads, sb_context **out, sb_error *err) {
     if (threads < 1) threads = 1;
-    return make(&ctx->allocator, ctx->device, ctx->kernels, threads, out, err);
+    sb_status status = make(&ctx->allocator, ctx->device, ctx->kernels, threads, out, err);
+    if (status == SB_OK) {
+        (*out)->watch = ctx->watch;
+        (*out)->watch_user = ctx->watch_user;
+    }
+    return status;
 }
 
 void sbi_context_free(sb_context *ctx) {
     if (!ctx) return;
+    sbi_trace_close(ctx->trace); // (a shared context has none between its branches)
     sbi_pool_free(ctx->pool);
     sbi_allocator allocator = ctx->allocator;
     sbi_release(&allocator, ctx);

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-target_sources(samebits_objects PRIVATE src/array/array.c src/array/context.c src/array/digest.c)
+target_sources(samebits_objects PRIVATE src/array/array.c src/array/context.c src/array/digest.c src/array/trace.c)

@@ -97,6 +97,9 @@ sb_status sbi_file_create(const sbi_allocator *allocator, const char *path, sbi_
 sb_status sbi_file_write(sbi_file *file, const void *bytes, int64_t size, sb_error *err);
 sb_status sbi_file_commit(sbi_file *file, sb_error *err); // frees file on success
 void sbi_file_abandon(sbi_file *file);
+// A file that is there while it grows (a trace): emptied at first, no fsync. Ended by sbi_file_abandon.
+sb_status sbi_file_start(const sbi_allocator *allocator, const char *path, sbi_file **out, sb_error *err);
+const char *sbi_file_path(const sbi_file *file);
 sb_status sbi_file_append(const char *path, const void *bytes, int64_t size, sb_error *err); // one write, then fsync
 sb_status sbi_folder_make(const char *path, sb_error *err);                                  // with parents; fine if there
 double sbi_seconds(void); // a monotonic clock; for progress only, never for a value

@@ -151,6 +151,33 @@ sb_status sbi_file_create(const sbi_allocator *allocator, const char *path, sbi_
     return SB_OK;
 }
 
+sb_status sbi_file_start(const sbi_allocator *allocator, const char *path, sbi_file **out, sb_error *err) {
+    size_t length = strlen(path);
+    struct stat about;
+    sbi_file *file = sbi_allocate(allocator, (int64_t)(sizeof *file + length + 2), 1, err);
+    if (!file) return SB_ERR_MEMORY;
+    file->allocator = *allocator;
+    file->path = (char *)(file + 1);
+    file->temporary = file->folder = file->path + length + 1; // none
+    memcpy(file->path, path, length + 1);
+    file->descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0666);
+    sb_status status = file->descriptor < 0 ? sbi_fail_file(err, path, "open", errno) : SB_OK;
+    if (status == SB_OK && fstat(file->descriptor, &about) != 0) status = sbi_fail_file(err, path, "examine", errno);
+    if (status == SB_OK && !S_ISREG(about.st_mode)) {
+        char name[200];
+        sbi_escape(path, length, name, sizeof name);
+        status = sbi_fail(err, SB_ERR_IO, "path", "%s is not a regular file", name);
+    }
+    if (status == SB_OK && ftruncate(file->descriptor, 0) != 0) status = sbi_fail_file(err, path, "empty", errno);
+    if (status == SB_OK)
+        *out = file;
+    else
+        sbi_file_abandon(file);
+    return status;
+}
+
+const char *sbi_file_path(const sbi_file *file) { return file->path; }
+
 sb_status sbi_file_write(sbi_file *file, const void *bytes, int64_t size, sb_error *err) {
     int number = write_all(file->descriptor, bytes, size);
     return number ? sbi_fail_file(err, file->path, "write", number) : SB_OK;

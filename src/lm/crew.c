@@ -5,6 +5,7 @@
 //   be ours.
 // So the ledger and the checkpoints, which only the first process writes, are those of one process.
 #include "lm.h"
+#include "trace.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -95,6 +96,28 @@ static sb_status send_start(sbi_crew *crew, int number, const sbi_trainer *t, co
     return sbi_message_send(w->process.socket, SBI_MESSAGE_START, 0, 0, payload, bytes, err);
 }
 
+static sb_status start_worker(sbi_crew *crew, int number, const sb_lm_run *run,
+                              const sbi_trace_branch *trace, sb_error *err) {
+    worker *w = &crew->workers[number];
+    const sb_lm_worker *asked = &run->workers[number];
+    char threads[16], path[SBI_PATH];
+    const char *command[10] = {run->worker_command, "lm", "worker", "--threads", threads};
+    int words = 5;
+    snprintf(threads, sizeof threads, "%d", asked->threads);
+    if (asked->isa) {
+        command[words++] = "--isa";
+        command[words++] = asked->isa;
+        snprintf(w->isa, sizeof w->isa, "%s", asked->isa);
+    }
+    if (trace) { // its own, beside ours
+        command[words++] = "--trace";
+        command[words++] = path;
+        if (snprintf(path, sizeof path, "%s.worker%d", sbi_trace_path(trace), number) >= SBI_PATH)
+            return sbi_fail(err, SB_ERR_ARGUMENT, "trace", "the trace's path is too long");
+    }
+    return sbi_process_start(command, &w->process, err);
+}
+
 static sb_status receive_ready(sbi_crew *crew, int number, sb_error *err) {
     worker *w = &crew->workers[number];
     sbi_message message;
@@ -136,16 +159,7 @@ sb_status sbi_crew_start(sbi_trainer *t, const sb_lm_run *run, const char *data,
     memcpy(payload + sizeof(start) + recipe, data, (size_t)path);
     status = sbi_trainer_export(t, payload + sizeof(start) + recipe + path, err);
     for (int i = 0; i < crew->count && status == SB_OK; i++) {
-        worker *w = &crew->workers[i];
-        char threads[16];
-        const char *command[] = {run->worker_command, "lm", "worker", "--threads", threads, "--isa",
-                                 run->workers[i].isa, NULL};
-        if (!run->workers[i].isa)
-            command[5] = NULL;
-        else
-            snprintf(w->isa, sizeof w->isa, "%s", run->workers[i].isa);
-        snprintf(threads, sizeof threads, "%d", run->workers[i].threads);
-        status = sbi_process_start(command, &w->process, err);
+        status = start_worker(crew, i, run, t->ctx->trace, err);
         if (status == SB_OK) {
             status = send_start(crew, i, t, data, payload, bytes, err);
             if (status != SB_OK) status = died(crew, i, status, err);

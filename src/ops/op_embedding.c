@@ -83,6 +83,7 @@ sb_status sbi_embedding_backward(sb_context *ctx, const sb_array *ids, const sb_
     if (ids->size > (int64_t)1 << 36)
         return sbi_fail(err, SB_ERR_SIZE, "ids", "%lld ids: at most 2^36 are possible", (long long)ids->size);
     const sbi_op op = {.id = SBI_OP_EMBEDDING_BACKWARD, .kernels = backward_kernels, .in = {ids, dout}, .out = {dtable},
-                       .n = {dtable->shape[0], dtable->shape[1], ids->size, accumulate != 0}};
+                       .n = {dtable->shape[0], dtable->shape[1], ids->size, accumulate != 0},
+                       .keeps = accumulate != 0};
     return sbi_run(ctx, &op, err);
 }

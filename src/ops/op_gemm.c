@@ -116,6 +116,7 @@ sb_status sbi_gemm(sb_context *ctx, const sb_gemm_options *options, const sb_arr
     op.n[4] = tb;
     op.n[5] = o.scaled != 0;
     op.n[6] = o.accumulate != 0;
+    op.keeps = o.accumulate != 0;
     op.r[0] = o.scaled ? (double)o.alpha : 1.0;
     return sbi_run(ctx, &op, err);
 }

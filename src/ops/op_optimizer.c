@@ -37,7 +37,7 @@ sb_status sbi_adamw(sb_context *ctx, const sb_adamw_options *options, const sb_a
     const sb_array *arrays[] = {g, p, m, v};
     static const char *const array_names[] = {"g", "p", "m", "v"};
     sb_status status;
-    sbi_op op = {.id = SBI_OP_ADAMW, .kernels = adamw_kernels, .in = {g}, .out = {p, m, v}, .n = {g->size},
+    sbi_op op = {.id = SBI_OP_ADAMW, .kernels = adamw_kernels, .in = {g}, .out = {p, m, v}, .n = {g->size}, .keeps = 7,
                  .r = {(double)options->learning_rate, (double)options->beta1, (double)options->beta2,
                        (double)options->eps, (double)options->weight_decay, options->beta1_power,
                        options->beta2_power}};

@@ -54,6 +54,7 @@ typedef struct sbi_op {
     uint64_t u[2];
     double r[8];
     double *real_out;
+    unsigned keeps; // bit i: out[i] holds, before, what its result depends on (accumulate, a state in place)
 } sbi_op;
 
 extern const char *const sbi_op_names[SBI_OP_COUNT]; // "gemm", "dot", ...

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The two narrow places: sbi_run, through which every operation passes, and sbi_launch, through which every kernel is
 // started. And copying, which is no arithmetic.
-#include "ops.h"
+#include "trace_line.h"
 
 const char *const sbi_op_names[SBI_OP_COUNT] = {
     [SBI_OP_GEMM] = "gemm",
@@ -38,13 +38,21 @@ static bool writes_nothing(const sbi_op *op) {
     return !op->real_out;
 }
 
-sb_status sbi_run(sb_context *ctx, const sbi_op *op, sb_error *err) {
+static sb_status carry_out(sb_context *ctx, const sbi_op *op, sb_error *err) {
     const sbi_device *device = ctx->device;
-    sb_status status = SB_OK;
-    if (!writes_nothing(op))
-        status = device->operation ? device->operation(device, op, err) : op->kernels(ctx, op, err);
-    if (status == SB_OK && ctx->trace) ctx->trace(ctx->trace_user, op);
-    return status;
+    if (writes_nothing(op)) return SB_OK;
+    return device->operation ? device->operation(device, op, err) : op->kernels(ctx, op, err);
+}
+
+sb_status sbi_run(sb_context *ctx, const sbi_op *op, sb_error *err) {
+    sbi_trace_branch *trace = ctx->trace;
+    sbi_trace_line line;
+    sb_status status = trace ? sbi_trace_inputs(ctx, op, &line, err) : SB_OK;
+    ctx->trace = NULL; // an operation within this one has no line of its own: devices differ in them
+    if (status == SB_OK) status = carry_out(ctx, op, err);
+    ctx->trace = trace;
+    if (status == SB_OK && ctx->watch) ctx->watch(ctx->watch_user, ctx, op);
+    return status == SB_OK && trace ? sbi_trace_result(ctx, op, &line, err) : status;
 }
 
 sb_status sbi_launch(sb_context *ctx, sbi_kernel_id kernel, int64_t groups, const sbi_arg *args, sb_error *err) {

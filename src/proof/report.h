@@ -21,5 +21,6 @@ void sbi_report_member(sbi_text *json, bool first, const char *key, const char *
 
 const char *sbi_compiler(void); // "gcc 12.2.0"
 
-sb_status sbi_doctor(sb_report **out, sb_error *err); // doctor.c
+sb_status sbi_doctor(sb_report **out, sb_error *err);                                  // doctor.c
+sb_status sbi_bisect(const char *a, const char *b, sb_report **out, sb_error *err); // bisect.c
 #endif

@@ -2,6 +2,7 @@
 // The fixed tree over shard numbers, and the threads that fill it. Which thread computes or
 // combines what, and when, is schedule; the pairs and the order left + right are the tree's.
 #include "shard.h"
+#include "trace.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -19,6 +20,7 @@ struct sbi_tree {
     int slot_count;
     slot *slots;
     double *losses; // of the step under way
+    sbi_trace_fork fork; // its shards and nodes in a trace
     // Guarded by the lock, which is held for a few pointer moves at a time:
     atomic_flag lock;
     int64_t next; // the next shard to compute
@@ -112,6 +114,8 @@ static void give(sbi_tree *tree, sbi_gradient **list, sbi_gradient *g) {
 
 void sbi_tree_give(sbi_tree *tree, sbi_gradient *gradient) { give(tree, &tree->spare, gradient); }
 
+enum { SHARD, NODE }; // in the order of a trace
+
 // Adds a node and combines upwards as far as both sides are there.
 static sb_status enter(sbi_tree *tree, sb_context *ctx, sbi_gradient *g, int level, int64_t index,
                        sb_error *err) {
@@ -145,7 +149,10 @@ static sb_status enter(sbi_tree *tree, sb_context *ctx, sbi_gradient *g, int lev
         unlock(tree);
         if (!sibling) return SB_OK;
         sbi_gradient *left = index % 2 ? sibling : g, *right = index % 2 ? g : sibling;
-        sb_status status = sbi_binary(ctx, SB_ADD, left->flat, right->flat, left->flat, err);
+        sbi_trace_branch *before;
+        sb_status status = sbi_trace_begin(&tree->fork, ctx, NODE, "node", level + 1, index / 2, &before, err);
+        if (status == SB_OK) status = sbi_binary(ctx, SB_ADD, left->flat, right->flat, left->flat, err);
+        sbi_trace_end(&tree->fork, ctx, before);
         give(tree, &tree->spare, right);
         if (status != SB_OK) {
             give(tree, &tree->spare, left);
@@ -173,8 +180,12 @@ static void fill_slot(void *argument, int64_t number) {
         sbi_gradient *g = NULL;
         sb_status status = sbi_tree_spare(tree, &g, &failure);
         if (status == SB_OK) {
-            status = tree->job.compute(tree->job.user, s->ctx, s->number, shard, g,
-                                       &tree->losses[shard], &failure);
+            sbi_trace_branch *before;
+            status = sbi_trace_begin(&tree->fork, s->ctx, SHARD, "shard", shard, -1, &before, &failure);
+            if (status == SB_OK)
+                status = tree->job.compute(tree->job.user, s->ctx, s->number, shard, g,
+                                           &tree->losses[shard], &failure);
+            sbi_trace_end(&tree->fork, s->ctx, before);
             if (status == SB_OK)
                 status = enter(tree, s->ctx, g, 0, shard, &failure);
             else
@@ -196,11 +207,13 @@ sb_status sbi_tree_compute(sbi_tree *tree, double *losses, sb_error *err) {
     tree->losses = losses;
     tree->next = tree->first;
     tree->failed_shard = -1;
+    tree->fork = sbi_trace_split(tree->ctx);
     if (tree->slot_count == 1)
         fill_slot(tree->slots, 0);
     else
         sbi_pool_run(tree->ctx->pool, tree->slot_count, fill_slot, tree->slots);
-    if (tree->failed_shard < 0) return SB_OK;
+    sb_status status = sbi_trace_join(&tree->fork, err);
+    if (tree->failed_shard < 0) return status;
     if (err) *err = tree->failure;
     return tree->failure.status;
 }
