@@ -228,19 +228,36 @@ SB_API sb_status sb_random_normal(sb_context *ctx, uint64_t seed, uint64_t strea
 SB_API sb_status sb_random_integers(sb_context *ctx, uint64_t seed, uint64_t stream, int64_t start, int64_t n, sb_array *out, sb_error *err); // int64 in [0, n), n at least 1
 SB_API sb_status sb_random_permutation(sb_context *ctx, uint64_t seed, uint64_t stream, sb_array *out, sb_error *err);           // int64[n]
 
-// Global-norm clip, T8: norm = sqrt(S over the arrays of S(g g)); each g = RN32(g * factor). In place.
-// max_norm > 0 (else SB_ERR_ARGUMENT). An infinity or NaN in an array: SB_ERR_NONFINITE, nothing changed.
+// Global-norm clip, T8: norm = sqrt(S over the arrays of S(g g)); each g = RN(g * factor). Real, all alike. In place.
+// max_norm > 0 (else SB_ERR_ARGUMENT). A norm that is not finite (an infinity or NaN in an array): SB_ERR_NONFINITE, nothing
+// changed.
 SB_API sb_status sb_clip_norm(sb_context *ctx, int64_t count, sb_array *const *grads, double max_norm, double *norm, sb_error *err);
 
-// AdamW, T8, one array: g, p, m, v of one shape; p, m, v in place. beta1_power, beta2_power: b1t, b2t, already multiplied for
-// this step. Betas and their powers are in [0, 1), the others at least 0 and finite (else SB_ERR_ARGUMENT).
+// AdamW, T8, one array: real g, p, m, v of one shape; p, m, v in place. beta1_power, beta2_power: b1t, b2t, already
+// multiplied for this step (by the betas as they are rounded to the type of the data). Rounded betas and their powers are in
+// [0, 1), the others at least 0 and finite (else SB_ERR_ARGUMENT).
 typedef struct sb_adamw_options {
     size_t size;
-    float learning_rate, beta1, beta2, eps, weight_decay;
+    double learning_rate, beta1, beta2, eps, weight_decay;
     double beta1_power, beta2_power;
 } sb_adamw_options;
 SB_API sb_status sb_adamw(sb_context *ctx, const sb_adamw_options *options, const sb_array *g, sb_array *p, sb_array *m,
                           sb_array *v, sb_error *err);
+// Adam, T8: the options of AdamW; weight_decay * p is added to the gradient instead.
+SB_API sb_status sb_adam(sb_context *ctx, const sb_adamw_options *options, const sb_array *g, sb_array *p, sb_array *m,
+                         sb_array *v, sb_error *err);
+
+// SGD with momentum, T8 (PyTorch's rule), one array: real g, p, m of one shape; p, m in place. m is not read or written
+// without momentum and may then be NULL (else SB_ERR_ARGUMENT). Numbers are at least 0 and finite; nesterov needs momentum and
+// no dampening (else SB_ERR_ARGUMENT).
+typedef struct sb_sgd_options {
+    size_t size;
+    double learning_rate, momentum, dampening, weight_decay;
+    int nesterov;
+    int first; // the first step: m becomes the gradient, undampened; its old content is not read
+} sb_sgd_options;
+SB_API sb_status sb_sgd(sb_context *ctx, const sb_sgd_options *options, const sb_array *g, sb_array *p, sb_array *m,
+                        sb_error *err);
 
 // ---------------------------------------------------------------- digests (T10)
 

@@ -150,6 +150,16 @@ void ref_random_integers(uint64_t seed, uint64_t stream, int64_t start, int64_t 
 void ref_random_permutation(uint64_t seed, uint64_t stream, int64_t n, int64_t *out);
 
 // ---- ref_optimizer.c: T8
-void ref_adamw_f32(int64_t n, float learning_rate, float beta1, float beta2, float eps, float weight_decay,
-                   double beta1_power, double beta2_power, const float *g, float *p, float *m, float *v);
+#define REF_ADAM(name, real) \
+    void name(int64_t n, real learning_rate, real beta1, real beta2, real eps, real weight_decay, double beta1_power, \
+              double beta2_power, const real *g, real *p, real *m, real *v)
+REF_ADAM(ref_adamw_f32, float);
+REF_ADAM(ref_adamw_f64, double);
+REF_ADAM(ref_adam_f32, float);
+REF_ADAM(ref_adam_f64, double);
+// m may be NULL where the momentum is 0.
+void ref_sgd_f32(int64_t n, int first, int nesterov, float learning_rate, float momentum, float dampening,
+                 float weight_decay, const float *g, float *p, float *m);
+void ref_sgd_f64(int64_t n, int first, int nesterov, double learning_rate, double momentum, double dampening,
+                 double weight_decay, const double *g, double *p, double *m);
 #endif

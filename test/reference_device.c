@@ -118,8 +118,25 @@ static sb_status reference_operation(const sbi_device *device, const sbi_op *op,
     case SBI_OP_SORT: ref_sort(op->in[0]->dtype, n[0], n[1], n[2] != 0, in[0], out[0]); return SB_OK;
     case SBI_OP_RANDOM: return reference_random(op, err);
     case SBI_OP_ADAMW:
-        ref_adamw_f32(n[0], (float)r[0], (float)r[1], (float)r[2], (float)r[3], (float)r[4], r[5], r[6], in[0], out[0],
-                      out[1], out[2]);
+        if (wide)
+            ref_adamw_f64(n[0], r[0], r[1], r[2], r[3], r[4], r[5], r[6], in[0], out[0], out[1], out[2]);
+        else
+            ref_adamw_f32(n[0], (float)r[0], (float)r[1], (float)r[2], (float)r[3], (float)r[4], r[5], r[6], in[0],
+                          out[0], out[1], out[2]);
+        return SB_OK;
+    case SBI_OP_ADAM:
+        if (wide)
+            ref_adam_f64(n[0], r[0], r[1], r[2], r[3], r[4], r[5], r[6], in[0], out[0], out[1], out[2]);
+        else
+            ref_adam_f32(n[0], (float)r[0], (float)r[1], (float)r[2], (float)r[3], (float)r[4], r[5], r[6], in[0],
+                         out[0], out[1], out[2]);
+        return SB_OK;
+    case SBI_OP_SGD:
+        if (wide)
+            ref_sgd_f64(n[0], n[1] != 0, n[2] != 0, r[0], r[1], r[2], r[3], in[0], out[0], out[1]);
+        else
+            ref_sgd_f32(n[0], n[1] != 0, n[2] != 0, (float)r[0], (float)r[1], (float)r[2], (float)r[3], in[0], out[0],
+                        out[1]);
         return SB_OK;
     case SBI_OP_COPY:
         if (n[0] > 0)

@@ -329,11 +329,17 @@ static void try_optimizer(trial *t) {
     int kind = kind_of(t), g = floats(t, kind, SHAPE(n)), p = floats(t, kind, SHAPE(n)), m = floats(t, kind, SHAPE(n)), v = floats(t, kind, SHAPE(n));
     int other = floats(t, kind, SHAPE(7));
     double power = (double)(1 + below(t, 1000)) / 1001, norm[2] = {0, 0};
-    const sb_adamw_options o = {.size = sizeof o, .learning_rate = number(t, PLAIN) * number(t, PLAIN) * 0.01f, .beta1 = 0.9f, .beta2 = below(t, 2) ? 0.999f : 0.95f,
-                                .eps = 1e-8f, .weight_decay = below(t, 2) ? 0.1f : 0.0f, .beta1_power = power, .beta2_power = 1 - (1 - power) / 3};
+    double root = (double)number(t, PLAIN);
+    const sb_adamw_options o = {.size = sizeof o, .learning_rate = root * root * 0.01, .beta1 = 0.9, .beta2 = below(t, 2) ? 0.999 : 0.95,
+                                .eps = 1e-8, .weight_decay = below(t, 2) ? 0.1 : 0.0, .beta1_power = power, .beta2_power = 1 - (1 - power) / 3};
     WHAT("%d, kind %d", (int)n, kind);
     t->checked[p] = t->checked[m] = t->checked[v] = t->checked[g] = t->checked[other] = true;
     BOTH(sb_adamw(t->ctx[t->side], &o, A(g), A(p), A(m), A(v), ERR));
+    BOTH(sb_adam(t->ctx[t->side], &o, A(g), A(p), A(m), A(v), ERR));
+    int rule = (int)below(t, 4); // plain, momentum, dampened, Nesterov's
+    const sb_sgd_options s = {.size = sizeof s, .learning_rate = 0.1, .momentum = rule ? 0.9 : 0.0, .dampening = rule == 2 ? 0.3 : 0.0,
+                              .weight_decay = below(t, 2) ? 0.1 : 0.0, .nesterov = rule == 3, .first = below(t, 2) == 0};
+    BOTH(sb_sgd(t->ctx[t->side], &s, A(g), A(p), A(m), ERR));
     BOTH(sb_clip_norm(t->ctx[t->side], 2, (sb_array *const[]){A(g), A(other)}, 0.7, &norm[t->side], ERR));
     CHECK(norm[0] == norm[1] || (norm[0] != norm[0] && norm[1] != norm[1]), "%s: norm %a, the reference says %a", t->what, norm[1], norm[0]);
 }

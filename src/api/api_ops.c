@@ -243,12 +243,36 @@ sb_status sb_clip_norm(sb_context *ctx, int64_t count, sb_array *const *grads, d
     RETURN_INSIDE(sbi_clip_norm(ctx, count, grads, max_norm, norm, err));
 }
 
-sb_status sb_adamw(sb_context *ctx, const sb_adamw_options *options, const sb_array *g, sb_array *p, sb_array *m,
-                   sb_array *v, sb_error *err) {
+// sb_adamw and sb_adam check alike.
+typedef sb_status adam_step(sb_context *ctx, const sb_adamw_options *options, const sb_array *g, sb_array *p, sb_array *m,
+                            sb_array *v, sb_error *err);
+
+static sb_status checked_adam(adam_step *step, sb_context *ctx, const sb_adamw_options *options, const sb_array *g,
+                              sb_array *p, sb_array *m, sb_array *v, sb_error *err) {
     NEED(ctx); NEED(options); NEED(g); NEED(p); NEED(m); NEED(v);
     APART(p, g); APART(m, g); APART(v, g); APART(m, p); APART(v, p); APART(v, m);
     sb_adamw_options known;
     sb_status status = sbi_api_options(options, &known, &sbi_adamw_struct, err);
     if (status != SB_OK) return status;
-    RETURN_INSIDE(sbi_adamw(ctx, &known, g, p, m, v, err));
+    RETURN_INSIDE(step(ctx, &known, g, p, m, v, err));
+}
+
+sb_status sb_adamw(sb_context *ctx, const sb_adamw_options *options, const sb_array *g, sb_array *p, sb_array *m,
+                   sb_array *v, sb_error *err) {
+    return checked_adam(sbi_adamw, ctx, options, g, p, m, v, err);
+}
+
+sb_status sb_adam(sb_context *ctx, const sb_adamw_options *options, const sb_array *g, sb_array *p, sb_array *m,
+                  sb_array *v, sb_error *err) {
+    return checked_adam(sbi_adam, ctx, options, g, p, m, v, err);
+}
+
+sb_status sb_sgd(sb_context *ctx, const sb_sgd_options *options, const sb_array *g, sb_array *p, sb_array *m,
+                 sb_error *err) {
+    NEED(ctx); NEED(options); NEED(g); NEED(p);
+    APART(p, g); APART(m, g); APART(m, p);
+    sb_sgd_options known;
+    sb_status status = sbi_api_options(options, &known, &sbi_sgd_struct, err);
+    if (status != SB_OK) return status;
+    RETURN_INSIDE(sbi_sgd(ctx, &known, g, p, m, err));
 }

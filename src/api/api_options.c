@@ -24,6 +24,9 @@ static const sbi_api_field adamw_fields[] = {
     FIELD(sb_adamw_options, learning_rate), FIELD(sb_adamw_options, beta1), FIELD(sb_adamw_options, beta2),
     FIELD(sb_adamw_options, eps), FIELD(sb_adamw_options, weight_decay), FIELD(sb_adamw_options, beta1_power),
     FIELD(sb_adamw_options, beta2_power)};
+static const sbi_api_field sgd_fields[] = {
+    FIELD(sb_sgd_options, learning_rate), FIELD(sb_sgd_options, momentum), FIELD(sb_sgd_options, dampening),
+    FIELD(sb_sgd_options, weight_decay), FIELD(sb_sgd_options, nesterov), FIELD(sb_sgd_options, first)};
 static const sbi_api_field verify_fields[] = {
     FIELD(sb_verify_options, tier), FIELD(sb_verify_options, lanes), FIELD(sb_verify_options, references),
     FIELD(sb_verify_options, references_size), FIELD(sb_verify_options, seed), FIELD(sb_verify_options, date),
@@ -41,6 +44,7 @@ const sbi_api_struct sbi_context_struct = STRUCT(sb_context_options, context_fie
 const sbi_api_struct sbi_gemm_struct = STRUCT(sb_gemm_options, gemm_fields);
 const sbi_api_struct sbi_attention_struct = STRUCT(sb_attention_options, attention_fields);
 const sbi_api_struct sbi_adamw_struct = STRUCT(sb_adamw_options, adamw_fields);
+const sbi_api_struct sbi_sgd_struct = STRUCT(sb_sgd_options, sgd_fields);
 const sbi_api_struct sbi_verify_struct = STRUCT(sb_verify_options, verify_fields);
 const sbi_api_struct sbi_run_struct = STRUCT(sb_lm_run, run_fields);
 const sbi_api_struct sbi_generation_struct = STRUCT(sb_lm_generation, generation_fields);

@@ -1,25 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-// Optimizers (contract T8): element by element in float32, the scalars made once a step in binary64 (op_optimizer.c).
+// Optimizers (contract T8): element by element in the type of the data, the scalars made once a step in binary64
+// (op_optimizer.c). A decay of 0 leaves the gradient as it is: a parameter that is not finite must not reach it.
 
-#if T_BITS == 32
-// AdamW (I. Loshchilov, F. Hutter, "Decoupled weight decay regularization", 2019) on 256 elements a group:
-//     m = fma(beta1, m, a1 g)            a1 = 1 - beta1
-//     v = fma(beta2, v, (a2 g) g)        a2 = 1 - beta2
-//     p = fma(-step, m / d, p dec)       d = fma(sqrt(v), s2, eps)
-KERNEL void NAME(k_adamw)(GLOBAL const T *RESTRICT g, GLOBAL T *RESTRICT p, GLOBAL T *RESTRICT m,
-                          GLOBAL T *RESTRICT v, i64 size, T beta1, T a1, T beta2, T a2, T s2, T eps, T step,
-                          T dec GROUP_PARAM) {
+// AdamW (I. Loshchilov, F. Hutter, "Decoupled weight decay regularization", 2019): decay is 1 - lr wd.
+#define ADAM_NAME NAME(k_adamw)
+#define ADAM_SLOPE(g, p) (g)
+#define ADAM_KEPT(p) ((p) * decay)
+#include "adam_rows.h"
+
+// Adam (D. Kingma, J. Ba, "Adam: a method for stochastic optimization", 2015): the decay is added to the gradient.
+#define ADAM_NAME NAME(k_adam)
+#define ADAM_SLOPE(g, p) (decay != (T)0 ? NAME(FMA)(decay, p, g) : (g))
+#define ADAM_KEPT(p) (p)
+#include "adam_rows.h"
+
+// SGD on 256 elements a group: slope = fma(decay, p, g); m = fma(momentum, m, kept slope), at the first step m = slope;
+// used = m, with nesterov fma(momentum, m, slope); p = fma(-rate, used, p). Without momentum used = slope, m is not touched.
+KERNEL void NAME(k_sgd)(GLOBAL const T *RESTRICT g, GLOBAL T *RESTRICT p, GLOBAL T *RESTRICT m, i64 size, T rate,
+                        T momentum, T kept, T decay, i32 begins, i32 nesterov GROUP_PARAM) {
     i64 first = GROUP() * 256;
     i32 count = size - first < 256 ? (i32)(size - first) : 256;
-    PHASE(l, count) {
-        T slope = g[first + l];
-        T mean = FMA(beta1, m[first + l], a1 * slope);
-        T square = FMA(beta2, v[first + l], (a2 * slope) * slope);
-        T d = FMA(SQRT32(square), s2, eps);
-        T moved = FMA(-step, mean / d, p[first + l] * dec);
-        m[first + l] = sbi_canon_f32(mean);
-        v[first + l] = sbi_canon_f32(square);
-        p[first + l] = sbi_canon_f32(moved);
-    } PHASE_END
+    if (momentum == (T)0) {
+        PHASE(l, count) {
+            T old = p[first + l], slope = g[first + l];
+            slope = decay != (T)0 ? NAME(FMA)(decay, old, slope) : slope;
+            p[first + l] = NAME(sbi_canon)(NAME(FMA)(-rate, slope, old));
+        } PHASE_END
+    } else {
+        PHASE(l, count) {
+            T old = p[first + l], slope = g[first + l];
+            slope = decay != (T)0 ? NAME(FMA)(decay, old, slope) : slope;
+            T moment = begins ? slope : NAME(FMA)(momentum, m[first + l], kept * slope);
+            T used = nesterov ? NAME(FMA)(momentum, moment, slope) : moment;
+            m[first + l] = NAME(sbi_canon)(moment);
+            p[first + l] = NAME(sbi_canon)(NAME(FMA)(-rate, used, old));
+        } PHASE_END
+    }
 }
-#endif

@@ -28,6 +28,8 @@
 //   RANDOM      out out; n kind start bound; u seed stream   (kind: SBI_RANDOM_...)
 //   CLIP        is TOTAL per array, scalar binary64 arithmetic and SCALE: no record of its own
 //   ADAMW       in g; out p m v; n size; r learning_rate beta1 beta2 eps weight_decay beta1_power beta2_power
+//   ADAM        as ADAMW
+//   SGD         in g; out p m; n size first nesterov; r learning_rate momentum dampening weight_decay
 //   COPY        in from; out to; n bytes
 #ifndef SBI_OPS_H
 #define SBI_OPS_H
@@ -38,7 +40,7 @@ typedef enum sbi_op_id {
     SBI_OP_GEMM, SBI_OP_DOT, SBI_OP_REDUCE, SBI_OP_TOTAL, SBI_OP_BINARY, SBI_OP_SCALE, SBI_OP_UNARY, SBI_OP_SWIGLU,
     SBI_OP_SWIGLU_BACKWARD, SBI_OP_SOFTMAX, SBI_OP_CROSS_ENTROPY, SBI_OP_CROSS_ENTROPY_BACKWARD, SBI_OP_RMS_NORM,
     SBI_OP_RMS_NORM_BACKWARD, SBI_OP_ROTARY_TABLE, SBI_OP_ROTARY, SBI_OP_ATTENTION, SBI_OP_ATTENTION_BACKWARD,
-    SBI_OP_EMBEDDING, SBI_OP_EMBEDDING_BACKWARD, SBI_OP_ARGSORT, SBI_OP_SORT, SBI_OP_RANDOM, SBI_OP_ADAMW, SBI_OP_COPY,
+    SBI_OP_EMBEDDING, SBI_OP_EMBEDDING_BACKWARD, SBI_OP_ARGSORT, SBI_OP_SORT, SBI_OP_RANDOM, SBI_OP_ADAMW, SBI_OP_ADAM, SBI_OP_SGD, SBI_OP_COPY,
     SBI_OP_COUNT
 } sbi_op_id;
 
@@ -104,6 +106,8 @@ sb_status sbi_random_integers(SBI_CTX, uint64_t seed, uint64_t stream, int64_t s
 sb_status sbi_random_permutation(SBI_CTX, uint64_t seed, uint64_t stream, sb_array *out, sb_error *err);
 sb_status sbi_clip_norm(SBI_CTX, int64_t count, sb_array *const *grads, double max_norm, double *norm, sb_error *err);
 sb_status sbi_adamw(SBI_CTX, const sb_adamw_options *options, const sb_array *g, sb_array *p, sb_array *m, sb_array *v, sb_error *err);
+sb_status sbi_adam(SBI_CTX, const sb_adamw_options *options, const sb_array *g, sb_array *p, sb_array *m, sb_array *v, sb_error *err);
+sb_status sbi_sgd(SBI_CTX, const sb_sgd_options *options, const sb_array *g, sb_array *p, sb_array *m, sb_error *err);
 sb_status sbi_copy(SBI_CTX, const sb_array *from, sb_array *to, sb_error *err);
 #undef SBI_CTX
 #endif

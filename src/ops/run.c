@@ -28,6 +28,8 @@ const char *const sbi_op_names[SBI_OP_COUNT] = {
     [SBI_OP_SORT] = "sort",
     [SBI_OP_RANDOM] = "random",
     [SBI_OP_ADAMW] = "adamw",
+    [SBI_OP_ADAM] = "adam",
+    [SBI_OP_SGD] = "sgd",
     [SBI_OP_COPY] = "copy",
 };
 
