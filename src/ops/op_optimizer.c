@@ -90,7 +90,7 @@ sb_status sbi_sgd(sb_context *ctx, const sb_sgd_options *options, const sb_array
     const sb_array *arrays[] = {g, p, m};
     static const char *const array_names[] = {"g", "p", "m"};
     sb_status status = check_arrays(m ? 3 : 2, arrays, array_names, err);
-    sbi_op op = {.id = SBI_OP_SGD, .kernels = sgd_kernels, .in = {g}, .out = {p, m}, .keeps = options->first ? 1 : 3,
+    sbi_op op = {.id = SBI_OP_SGD, .kernels = sgd_kernels, .in = {g}, .out = {p, m},
                  .n = {g->size, options->first != 0, options->nesterov != 0},
                  .r = {options->learning_rate, options->momentum, options->dampening, options->weight_decay}};
     for (int i = 0; !status && i < 4; i++) {
@@ -103,6 +103,7 @@ sb_status sbi_sgd(sb_context *ctx, const sb_sgd_options *options, const sb_array
         return sbi_fail(err, SB_ERR_ARGUMENT, "nesterov", "nesterov asks for a momentum above 0 and a dampening of 0");
     if (!m && op.r[MOMENTUM] != 0.0)
         return sbi_fail(err, SB_ERR_ARGUMENT, "m", "m is NULL and the momentum is %g", op.r[MOMENTUM]);
+    op.keeps = options->first && op.r[MOMENTUM] != 0.0 ? 1 : 3;
     return sbi_run(ctx, &op, err);
 }
 
