@@ -12,6 +12,7 @@
 typedef struct pair { double high, low; } pair; // a number in two words
 
 static double nan64(void) { return ref_float64(0x7ff8000000000000u); }
+static int is_infinite(double x) { return (ref_bits64(x) & 0x7fffffffffffffffu) == 0x7ff0000000000000u; }
 static double absolute(double x) { return ref_float64(ref_bits64(x) & 0x7fffffffffffffffu); }
 static double power(int64_t n) { return ref_float64((uint64_t)(n + 1023) << 52); } // 2^n, -1022 <= n <= 1023
 static double clamp(double x, double low, double high) { return x < low ? low : x > high ? high : x; }
@@ -81,6 +82,211 @@ double ref_exp64(double x) {
     pair e = exp_sum(1.0, r);
     return scaled(e.high + e.low, n);
 }
+
+// 2^x
+double ref_exp2_64(double x) {
+    if (x != x)
+        return nan64();
+    double z = clamp(x, -1100.0, 1100.0), whole = (z + 0x1.8p52) - 0x1.8p52;
+    double d = z - whole;
+    pair r = product(d, 0x1.62e42fefa39efp-1);
+    r.low = r.low + d * 0x1.abc9e3b39803fp-56;
+    pair e = exp_sum(1.0, r);
+    return scaled(e.high + e.low, (int64_t)whole);
+}
+
+// e^x - 1 = 2^n ((1 - 2^-n) + (e^r - 1))
+double ref_expm1_64(double x) {
+    if (x != x || x == 0)
+        return ref_canon64(x);
+    double z = clamp(x, -40.0, 710.0);
+    int64_t n;
+    pair r = reduced(z, 0.0, &n);
+    pair one = sum(1.0, z > 60.0 ? -0.0 : -power(-n));
+    pair e = exp_sum(one.high, r);
+    return scaled(e.high + (e.low + one.low), n);
+}
+
+// ---- log
+
+static double log_limit(double x) { // where x is no positive finite number
+    return x == 0 ? ref_float64(0xfff0000000000000u) : x > 0 ? x : nan64();
+}
+static int log_regular(double x) { return x > 0 && x < ref_float64(0x7ff0000000000000u); }
+
+// x = 2^e (1 + f), 1 + f in [sqrt(1/2), sqrt(2))
+static double log_split(double x, double *e) {
+    int64_t n = 0;
+    if (x < 0x1p-1022) {
+        x = x * 0x1p54;
+        n = -54;
+    }
+    n += (int64_t)(ref_bits64(x) >> 52) - 1023;
+    double m = ref_float64((ref_bits64(x) & 0xfffffffffffffu) | 0x3ff0000000000000u);
+    if (m >= 0x1.6a09e667f3bcdp+0) {
+        m = m / 2;
+        n = n + 1;
+    }
+    *e = (double)n;
+    return m - 1.0;
+}
+
+// log(1 + f + f_low)
+static pair log_fraction(double f, double f_low) {
+    static const double c[] = {0x1.5555555555555p-1, 0x1.9999999999a38p-2, 0x1.2492492476c42p-2, 0x1.c71c720168526p-3,
+                               0x1.745cf8fe328f9p-3, 0x1.3b1c36b445cebp-3, 0x1.0fbe71ad855c9p-3, 0x1.0c05166ec4148p-3};
+    double d = 2.0 + f, d_low = f - (d - 2.0), s = f / d;
+    pair p = product(s, d);
+    double rest = (((f - p.high) - p.low) - s * d_low) + (f_low - s * f_low);
+    double z = s * s;
+    return (pair){s + s, rest * (1.0 - s) + s * (POLYNOMIAL(z, c) * z)};
+}
+
+double ref_log2_64(double x) {
+    if (!log_regular(x))
+        return log_limit(x);
+    double e, f = log_split(x, &e);
+    pair h = log_fraction(f, 0.0), g = product(h.high, 0x1.71547652b82fep+0), u = ordered(e, g.high);
+    return u.high + (u.low + (g.low + (h.high * 0x1.777d0ffda0d24p-56 + h.low * 0x1.71547652b82fep+0)));
+}
+
+double ref_log10_64(double x) {
+    if (!log_regular(x))
+        return log_limit(x);
+    double e, f = log_split(x, &e);
+    pair h = log_fraction(f, 0.0), g = product(h.high, 0x1.bcb7b1526e50ep-2);
+    pair u = ordered(e * 0x1.34413509f7800p-2, g.high);
+    double rest = g.low + (h.high * 0x1.95355baaafad3p-57 + h.low * 0x1.bcb7b1526e50ep-2);
+    return u.high + (e * 0x1.fef311f12b358p-46 + (u.low + rest));
+}
+
+double ref_log1p_64(double x) {
+    if (!(x > -1.0) || x == 0 || is_infinite(x))
+        return x < -1.0 ? nan64() : x == -1.0 ? ref_float64(0xfff0000000000000u) : ref_canon64(x);
+    double e = 0.0, f = x, f_low = 0.0;
+    if (!(x > -0.29 && x < 0.41)) {
+        pair w = sum(1.0, x);
+        f = log_split(w.high, &e);
+        if (x <= 0x1p60)
+            f_low = w.low * power(-(int64_t)e);
+    }
+    pair h = log_fraction(f, f_low), u = ordered(e * 0x1.62e42fefa3800p-1, h.high);
+    return u.high + (e * 0x1.ef35793c76730p-45 + (u.low + h.low));
+}
+
+// ---- rsqrt
+
+double ref_rsqrt64(double x) {
+    if (x == 0)
+        return ref_float64(ref_bits64(x) | 0x7ff0000000000000u);
+    if (!(x > 0))
+        return nan64();
+    if (is_infinite(x))
+        return 0.0;
+    double up = x < 0x1p-800 ? 0x1p300 : x > 0x1p800 ? 0x1p-300 : 1.0;
+    double back = x < 0x1p-800 ? 0x1p150 : x > 0x1p800 ? 0x1p-150 : 1.0;
+    double z = x * up, s = ref_sqrt64(z), r = 1.0 / s;
+    pair p = product(r, s), q = product(s, s);
+    double first = (1.0 - p.high) - p.low;
+    double second = ((z - q.high) - q.low) * (0.5 * (r * r));
+    return (r + r * (first - second)) * back;
+}
+
+// ---- sin, cos
+
+// sin(r + n pi/2)
+static double trig_sum(pair r, uint64_t n) {
+    static const double sine[] = {-0x1.5555555555555p-57, 0x1.1111111111111p-7, -0x1.a01a01a019ed5p-13,
+                                  0x1.71de3a550c83cp-19, -0x1.ae645533a0097p-26, 0x1.61225ab204a14p-33,
+                                  -0x1.ab9398c0b7a1fp-41};
+    static const double cosine[] = {0x1.5555555555555p-5, -0x1.6c16c16c16965p-10, 0x1.a01a019f4e451p-16,
+                                    -0x1.27e4fa174f62cp-22, 0x1.1eeb6858c7e58p-29, -0x1.907d3b5c05656p-37};
+    const double third = -0x1.5555555555555p-3; // -1/6
+    pair z = product(r.high, r.high);
+    double h = 0.5 * z.high, y;
+    if (n % 2 == 0) {
+        pair v = product(r.high, z.high);
+        v.low = v.low + r.high * z.low;
+        pair g = product(v.high, third);
+        g.low = g.low + v.low * third;
+        double p = POLYNOMIAL(z.high, sine);
+        pair s = ordered(r.high, g.high);
+        y = s.high + (s.low + (g.low + (v.high * p + r.low * (1.0 - h))));
+    } else {
+        double h_low = 0.5 * z.low + r.high * r.low;
+        double q = POLYNOMIAL(z.high, cosine);
+        pair s = ordered(1.0, -h);
+        y = s.high + (s.low + ((z.high * z.high) * q - h_low));
+    }
+    return n / 2 % 2 ? -y : y;
+}
+
+// |x| 2/pi modulo 4 from 192 bits, as n quarters and the rest times pi/2; |x| = m 2^k, 2^21 <= |x|.
+static pair far_reduced(double x, uint64_t *n) {
+    static const uint64_t words[] = { // 2/pi in base 2^64
+        0xa2f9836e4e441529u, 0xfc2757d1f534ddc0u, 0xdb6295993c439041u, 0xfe5163abdebbc561u, 0xb7246e3a424dd2e0u,
+        0x06492eea09d1921cu, 0xfe1deb1cb129a73eu, 0xe88235f52ebb4484u, 0xe99c7026b45f7e41u, 0x3991d639835339f4u,
+        0x9c845f8bbdf9283bu, 0x1ff897ffde05980fu, 0xef2f118b5a0a6d1fu, 0x6d367ecf27cb09b7u, 0x4f463f669e5fea2du,
+        0x7527bac7ebe5f17bu, 0x3d0739f78a5292eau, 0x6bfb5fb11f8d5d08u, 0x56033046fc7b6babu};
+    uint64_t bits = ref_bits64(x), m = (bits & 0xfffffffffffffu) | 0x10000000000000u;
+    int64_t k = (int64_t)((bits >> 52) & 0x7ff) - 1075;
+    uint64_t a[3]; // the bits of 2/pi from place k - 2 on; before the point there are zeros
+    for (int64_t i = 0; i < 3; i++) {
+        a[i] = 0;
+        for (int64_t j = 0; j < 64; j++) {
+            int64_t place = k - 2 + 64 * i + j;
+            uint64_t bit = place < 0 ? 0 : words[place / 64] >> (63 - place % 64) & 1;
+            a[i] = a[i] << 1 | bit;
+        }
+    }
+    ref_u128 low = (ref_u128)m * a[2];
+    ref_u128 middle = (ref_u128)m * a[1] + (uint64_t)(low >> 64);
+    uint64_t p[3] = {(uint64_t)low, (uint64_t)middle, m * a[0] + (uint64_t)(middle >> 64)}; // in 2^-190, 2^-126, 2^-62
+    *n = p[2] >> 62;
+    p[2] = p[2] & 0x3fffffffffffffffu;
+    int above = p[2] >= 0x2000000000000000u;
+    if (above) { // more than half a quarter: the rest is negative, minus the complement (but for 2^-190)
+        *n = *n + 1;
+        for (int i = 0; i < 3; i++)
+            p[i] = ~p[i];
+        p[2] = p[2] & 0x3fffffffffffffffu;
+    }
+    double part[5];
+    const double unit[] = {0x1p-30, 0x1p-62, 0x1p-94, 0x1p-126, 0x1p-158};
+    for (int i = 0; i < 5; i++) {
+        uint64_t word = p[2 - i / 2];
+        part[i] = (double)(i % 2 ? word & 0xffffffffu : word >> 32) * unit[i];
+    }
+    pair v = ordered(part[0], part[1]), w = ordered(part[2], part[3]), u = ordered(v.high, w.high);
+    pair y = ordered(u.high, (u.low + v.low) + (w.low + part[4]));
+    pair d = product(y.high, 0x1.921fb54442d18p+0);
+    pair r = ordered(d.high, d.low + (y.high * 0x1.1a62633145c07p-54 + y.low * 0x1.921fb54442d18p+0));
+    if (above)
+        r = (pair){-r.high, -r.low};
+    if (x < 0) {
+        r = (pair){-r.high, -r.low};
+        *n = 4 - *n % 4;
+    }
+    return r;
+}
+
+static double trig(double x, uint64_t quarter) {
+    if (x != x || is_infinite(x))
+        return nan64();
+    if (x <= -0x1p21 || x >= 0x1p21) {
+        uint64_t n;
+        pair r = far_reduced(x, &n);
+        return trig_sum(r, n + quarter);
+    }
+    double n = (x * 0x1.45f306dc9c883p-1 + 0x1.8p52) - 0x1.8p52;
+    pair a = sum(x - n * 0x1.921fb54400000p+0, -(n * 0x1.0b4611a000000p-34));
+    pair b = sum(a.high, -(n * 0x1.898cc51600000p-64));
+    pair r = ordered(b.high, (a.low + b.low) - n * 0x1.01b839a25204ap-96);
+    return trig_sum(r, (uint64_t)(int64_t)n + quarter);
+}
+
+double ref_sin64(double x) { return x == 0 ? x : trig(x, 0); }
+double ref_cos64(double x) { return trig(x, 1); }
 
 // ---- tanh
 

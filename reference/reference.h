@@ -102,6 +102,14 @@ void ref_cross_entropy_backward_f32(int64_t rows, int64_t v, const float *logits
 // ---- ref_function64.c: T4, the written sequences of binary64 (docs/functions.md); ref_log64 stands in ref_log.c
 double ref_unary64(sb_unary_kind kind, double x); // by kind
 double ref_exp64(double x);
+double ref_exp2_64(double x);
+double ref_expm1_64(double x);
+double ref_log2_64(double x);
+double ref_log10_64(double x);
+double ref_log1p_64(double x);
+double ref_rsqrt64(double x);
+double ref_sin64(double x);
+double ref_cos64(double x);
 double ref_tanh64(double x);
 double ref_sigmoid64(double x);
 double ref_silu64(double x);

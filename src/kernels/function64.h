@@ -93,6 +93,208 @@ FN f64 sbi_exp_f64(f64 x) {
     return x == x ? y : SBI_NAN64;
 }
 
+// 2^x: the integer part is exact, the rest times log 2 a pair.
+FN f64 sbi_exp2_f64(f64 x) {
+    f64 z = x > K(1100.0) ? K(1100.0) : x;
+    z = z < K(-1100.0) ? K(-1100.0) : z;
+    f64 t = z + SBI_ROUNDER;
+    f64 d = z - (t - SBI_ROUNDER);
+    sbi_pair r = sbi_product_exact(d, K(0x1.62e42fefa39efp-1));
+    sbi_pair e = sbi_exp_sum(K(1.0), r.high, r.low + d * K(0x1.abc9e3b39803fp-56));
+    f64 y = sbi_times_power(e.high + e.low, SBI_POWER(t));
+    return x == x ? y : SBI_NAN64;
+}
+
+// e^x - 1 = 2^n ((1 - 2^-n) + (e^r - 1)).
+FN f64 sbi_expm1_f64(f64 x) {
+    f64 z = x > K(710.0) ? K(710.0) : x;
+    z = z < K(-40.0) ? K(-40.0) : z; // -1 from here on
+    sbi_reduced g = sbi_exp_reduce(z, K(0.0));
+    f64 p = FLOAT64(0x3ff0000000000000u - (BITS64(g.t) << 52)); // 2^-n
+    p = z > K(60.0) ? K(0.0) : p;
+    sbi_pair one = sbi_sum_exact(K(1.0), K(0.0) - p), e = sbi_exp_sum(one.high, g.r, g.r_low);
+    f64 y = sbi_times_power(e.high + (e.low + one.low), SBI_POWER(g.t));
+    y = x == K(0.0) ? x : y;
+    return x == x ? y : SBI_NAN64;
+}
+
+// ---------------------------------------------------------------- log
+
+// w = 2^e (1 + f), as in sbi_log_core; t >> 52 = e + the bias.
+#define SBI_LOG_BITS(w) (BITS64(w) + 0x00095f619980c433u)
+#define SBI_LOG_F(t) (FLOAT64(((t) & 0x000fffffffffffffu) + 0x3fe6a09e667f3bcdu) - K(1.0))
+
+// log(1 + f + f_low), f in [sqrt(1/2) - 1, sqrt(2) - 1); high is 2 s, low what is missing.
+FN sbi_pair sbi_log_fraction(f64 f, f64 f_low) {
+    f64 d = K(2.0) + f;
+    f64 d_low = f - (d - K(2.0));
+    f64 s = f / d;
+    f64 p = s * d;
+    f64 rest = (((f - p) - LOW64(s, d, p)) - s * d_low) + (f_low - s * f_low);
+    return sbi_pair_of(s + s, rest * (K(1.0) - s) + s * sbi_log_series(s * s));
+}
+
+// e and f of a positive number, subnormals scaled first.
+FN sbi_pair sbi_log_parts(f64 x) {
+    u64 small = x < K(0x1p-1022) ? (u64)1 : (u64)0;
+    u64 t = SBI_LOG_BITS(small ? x * K(0x1p+54) : x);
+    f64 e = FLOAT64((t >> 52) | 0x4330000000000000u) - (small ? K(0x1.0000000000435p+52) : K(0x1.00000000003ffp+52));
+    return sbi_pair_of(e, SBI_LOG_F(t));
+}
+
+// y where x > 0 is finite, else the limit.
+FN f64 sbi_log_limits(f64 x, f64 y) {
+    y = x < FLOAT64(0x7ff0000000000000u) ? y : x;
+    y = x == K(0.0) ? FLOAT64(0xfff0000000000000u) : y;
+    return x >= K(0.0) ? y : SBI_NAN64;
+}
+
+FN f64 sbi_log2_f64(f64 x) {
+    sbi_pair w = sbi_log_parts(x), h = sbi_log_fraction(w.low, K(0.0));
+    sbi_pair g = sbi_product_exact(h.high, K(0x1.71547652b82fep+0));
+    sbi_pair u = sbi_sum_ordered(w.high, g.high);
+    f64 rest = g.low + (h.high * K(0x1.777d0ffda0d24p-56) + h.low * K(0x1.71547652b82fep+0));
+    return sbi_log_limits(x, u.high + (u.low + rest));
+}
+
+FN f64 sbi_log10_f64(f64 x) {
+    sbi_pair w = sbi_log_parts(x), h = sbi_log_fraction(w.low, K(0.0));
+    sbi_pair g = sbi_product_exact(h.high, K(0x1.bcb7b1526e50ep-2));
+    sbi_pair u = sbi_sum_ordered(w.high * K(0x1.34413509f7800p-2), g.high);
+    f64 rest = g.low + (h.high * K(0x1.95355baaafad3p-57) + h.low * K(0x1.bcb7b1526e50ep-2));
+    return sbi_log_limits(x, u.high + (w.high * K(0x1.fef311f12b358p-46) + (u.low + rest)));
+}
+
+// Beside 0 the argument itself is f; elsewhere 1 + x in two words.
+FN f64 sbi_log1p_f64(f64 x) {
+    sbi_pair w = sbi_sum_exact(K(1.0), x);
+    u64 t = SBI_LOG_BITS(w.high);
+    f64 e = FLOAT64((t >> 52) | 0x4330000000000000u) - K(0x1.00000000003ffp+52);
+    f64 f_low = w.low * FLOAT64(0x7fe0000000000000u - (t & 0xfff0000000000000u)); // w.low 2^-e
+    f_low = x > K(0x1p+60) ? K(0.0) : f_low;
+    u64 near = x > K(-0.29) && x < K(0.41) ? (u64)1 : (u64)0;
+    e = near ? K(0.0) : e;
+    sbi_pair h = sbi_log_fraction(near ? x : SBI_LOG_F(t), near ? K(0.0) : f_low);
+    sbi_pair u = sbi_sum_ordered(e * K(0x1.62e42fefa3800p-1), h.high);
+    f64 y = u.high + (e * K(0x1.ef35793c76730p-45) + (u.low + h.low));
+    y = x < FLOAT64(0x7ff0000000000000u) ? y : x;
+    y = x == K(0.0) ? x : y;
+    y = x == K(-1.0) ? FLOAT64(0xfff0000000000000u) : y;
+    return x >= K(-1.0) ? y : SBI_NAN64;
+}
+
+// ---------------------------------------------------------------- rsqrt
+
+// r = 1/s, s = sqrt(x), mended by what both roundings left: 1 - r s, and x - s^2 = d (d / 2x of it).
+FN f64 sbi_rsqrt_f64(f64 x) {
+    u64 small = x < K(0x1p-800) ? (u64)1 : (u64)0, large = x > K(0x1p+800) ? (u64)1 : (u64)0;
+    f64 z = x * (small ? K(0x1p+300) : large ? K(0x1p-300) : K(1.0));
+    f64 s = SQRT64(z);
+    f64 r = K(1.0) / s;
+    f64 p = r * s, q = s * s;
+    f64 first = (K(1.0) - p) - LOW64(r, s, p);
+    f64 second = ((z - q) - LOW64(s, s, q)) * (K(0.5) * (r * r));
+    f64 y = (r + r * (first - second)) * (small ? K(0x1p+150) : large ? K(0x1p-150) : K(1.0));
+    y = x < FLOAT64(0x7ff0000000000000u) ? y : K(0.0);
+    y = x == K(0.0) ? FLOAT64(BITS64(x) | 0x7ff0000000000000u) : y;
+    return x >= K(0.0) ? y : SBI_NAN64;
+}
+
+// ---------------------------------------------------------------- sin, cos
+
+// sin(r + r_low + n pi/2), |r| < 0.786, by the low two bits of n: r - r^3/6 and 1 - r^2/2 are taken in two words.
+FN f64 sbi_trig_sum(f64 r, f64 r_low, u64 n) {
+    f64 z = r * r;
+    f64 z_low = LOW64(r, r, z);
+    f64 v = r * z;
+    f64 v_low = LOW64(r, z, v) + r * z_low;
+    f64 g = v * K(-0x1.5555555555555p-3);
+    f64 g_low = LOW64(v, K(-0x1.5555555555555p-3), g) + v_low * K(-0x1.5555555555555p-3);
+    f64 h = K(0.5) * z;
+    f64 h_low = K(0.5) * z_low + r * r_low;
+    f64 p = K(-0x1.ab9398c0b7a1fp-41);
+    p = p * z + K(0x1.61225ab204a14p-33);
+    p = p * z + K(-0x1.ae645533a0097p-26);
+    p = p * z + K(0x1.71de3a550c83cp-19);
+    p = p * z + K(-0x1.a01a01a019ed5p-13);
+    p = p * z + K(0x1.1111111111111p-7);
+    p = p * z + K(-0x1.5555555555555p-57);
+    f64 q = K(-0x1.907d3b5c05656p-37);
+    q = q * z + K(0x1.1eeb6858c7e58p-29);
+    q = q * z + K(-0x1.27e4fa174f62cp-22);
+    q = q * z + K(0x1.a01a019f4e451p-16);
+    q = q * z + K(-0x1.6c16c16c16965p-10);
+    q = q * z + K(0x1.5555555555555p-5);
+    sbi_pair sine = sbi_sum_ordered(r, g), cosine = sbi_sum_ordered(K(1.0), K(0.0) - h);
+    f64 a = sine.high + (sine.low + (g_low + (v * p + r_low * (K(1.0) - h))));
+    f64 b = cosine.high + (cosine.low + ((z * z) * q - h_low));
+    u64 odd = (u64)0 - (n & 1u);
+    return FLOAT64(((BITS64(b) & odd) | (BITS64(a) & ~odd)) ^ ((n & 2u) << 62));
+}
+
+// sin(x + quarter pi/2), |x| < 2^21: pi/2 in four parts, of which n times three are exact.
+FN f64 sbi_turn_near(f64 x, u64 quarter) {
+    f64 t = x * K(0x1.45f306dc9c883p-1) + SBI_ROUNDER;
+    f64 n = t - SBI_ROUNDER;
+    sbi_pair a = sbi_sum_exact(x - n * K(0x1.921fb54400000p+0), K(0.0) - n * K(0x1.0b4611a000000p-34));
+    sbi_pair b = sbi_sum_exact(a.high, K(0.0) - n * K(0x1.898cc51600000p-64));
+    sbi_pair r = sbi_sum_ordered(b.high, (a.low + b.low) - n * K(0x1.01b839a25204ap-96));
+    return sbi_trig_sum(r.high, r.low, BITS64(t) + quarter);
+}
+
+// 2^64 / (2 pi) and so on: 2/pi in base 2^64 after a word of zeros.
+TABLE u64 sbi_two_over_pi_words[20] = {
+    0x0000000000000000u, 0xa2f9836e4e441529u, 0xfc2757d1f534ddc0u, 0xdb6295993c439041u, 0xfe5163abdebbc561u,
+    0xb7246e3a424dd2e0u, 0x06492eea09d1921cu, 0xfe1deb1cb129a73eu, 0xe88235f52ebb4484u, 0xe99c7026b45f7e41u,
+    0x3991d639835339f4u, 0x9c845f8bbdf9283bu, 0x1ff897ffde05980fu, 0xef2f118b5a0a6d1fu, 0x6d367ecf27cb09b7u,
+    0x4f463f669e5fea2du, 0x7527bac7ebe5f17bu, 0x3d0739f78a5292eau, 0x6bfb5fb11f8d5d08u, 0x56033046fc7b6babu,
+};
+FN u64 sbi_two_over_pi_at(u32 bit) { // 64 bits from this place on
+    u32 i = bit >> 6, s = bit & 63u;
+    return (sbi_two_over_pi_words[i] << s) | ((sbi_two_over_pi_words[i + 1u] >> 1) >> (63u - s));
+}
+
+// The same from 2^21 on: |x| = m 2^k times 2/pi modulo 4 in 192 bits (Payne and Hanek). NaN at infinity.
+FN f64 sbi_turn_far(f64 x, u64 quarter) {
+    u64 bits = BITS64(x) & 0x7fffffffffffffffu;
+    u64 m = (bits & 0x000fffffffffffffu) | 0x0010000000000000u;
+    u32 skip = (u32)(bits >> 52) - 1013u; // bits of the words that give multiples of 4: 64 + k - 2
+    u64 a = sbi_two_over_pi_at(skip), b = sbi_two_over_pi_at(skip + 64u), c = sbi_two_over_pi_at(skip + 128u);
+    u64 p0 = m * c;
+    u64 p1 = m * b + MULHI64(m, c);
+    u64 p2 = m * a + MULHI64(m, b) + (p1 < m * b ? (u64)1 : (u64)0);
+    u64 n = (p2 + 0x2000000000000000u) >> 62; // p2, p1, p0 in units of 2^-62, 2^-126, 2^-190 quarters
+    p2 = p2 - (n << 62);
+    u64 flip = (u64)0 - (p2 >> 63); // -1: the rest is negative; its complement is its size (but for 2^-190)
+    p2 = p2 ^ flip;
+    p1 = p1 ^ flip;
+    p0 = p0 ^ flip;
+    sbi_pair v = sbi_sum_ordered((f64)(i64)(p2 >> 32) * K(0x1p-30), (f64)(i64)(p2 & 0xffffffffu) * K(0x1p-62));
+    sbi_pair w = sbi_sum_ordered((f64)(i64)(p1 >> 32) * K(0x1p-94), (f64)(i64)(p1 & 0xffffffffu) * K(0x1p-126));
+    sbi_pair u = sbi_sum_ordered(v.high, w.high);
+    sbi_pair y = sbi_sum_ordered(u.high, (u.low + v.low) + (w.low + (f64)(i64)(p0 >> 32) * K(0x1p-158)));
+    sbi_pair d = sbi_product_exact(y.high, K(0x1.921fb54442d18p+0));
+    sbi_pair r = sbi_sum_ordered(d.high, d.low + (y.high * K(0x1.1a62633145c07p-54) + y.low * K(0x1.921fb54442d18p+0)));
+    u64 negative = BITS64(x) >> 63;
+    u64 sign = (flip ^ ((u64)0 - negative)) & 0x8000000000000000u;
+    n = negative ? (u64)4 - n : n;
+    f64 value = sbi_trig_sum(FLOAT64(BITS64(r.high) ^ sign), FLOAT64(BITS64(r.low) ^ sign), n + quarter);
+    return bits < 0x7ff0000000000000u ? value : SBI_NAN64;
+}
+
+#define SBI_TURN_FAR K(0x1p+21) // |x| from here on (and NaN) takes sbi_turn_far
+FN u32 sbi_turn_is_far(f64 x) { return x > K(-0x1p+21) && x < SBI_TURN_FAR ? 0u : 1u; }
+
+FN f64 sbi_sin_near_f64(f64 x) {
+    f64 y = sbi_turn_near(x, 0u);
+    return x == K(0.0) ? x : y;
+}
+FN f64 sbi_sin_far_f64(f64 x) { return sbi_turn_far(x, 0u); }
+FN f64 sbi_sin_f64(f64 x) { return sbi_turn_is_far(x) ? sbi_sin_far_f64(x) : sbi_sin_near_f64(x); }
+FN f64 sbi_cos_near_f64(f64 x) { return sbi_turn_near(x, 1u); }
+FN f64 sbi_cos_far_f64(f64 x) { return sbi_turn_far(x, 1u); }
+FN f64 sbi_cos_f64(f64 x) { return sbi_turn_is_far(x) ? sbi_cos_far_f64(x) : sbi_cos_near_f64(x); }
+
 // ---------------------------------------------------------------- tanh
 
 // With m = 2^-n (e^(2|x|) - 1): m / (m + 2 2^-n).

@@ -31,6 +31,7 @@ typedef double f64;
 #define KERNEL static
 #define FN static inline
 #define GLOBAL
+#define TABLE static const // an array of constants beside the kernels
 #define LOCAL // address space of a pointer to SHARED
 #define GROUP_PARAM , i64 sbi_group
 #define GROUP() sbi_group

@@ -19,6 +19,7 @@ typedef uchar uint8_t;
 #define KERNEL __kernel
 #define FN static inline
 #define GLOBAL __global
+#define TABLE __constant
 #define LOCAL __local
 #define GROUP_PARAM
 #define GROUP() ((i64)get_group_id(0))
