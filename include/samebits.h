@@ -151,7 +151,8 @@ typedef enum sb_binary_kind { SB_ADD = 1, SB_SUB, SB_MUL, SB_DIV, SB_MAXIMUM, SB
 SB_API sb_status sb_binary(sb_context *ctx, sb_binary_kind kind, const sb_array *a, const sb_array *b, sb_array *out, sb_error *err);
 SB_API sb_status sb_scale(sb_context *ctx, const sb_array *x, double factor, sb_array *out, sb_error *err); // RN(x * factor); in place allowed
 
-// Correctly rounded functions, T4; out has x's shape; in place allowed. SB_SILU_GRAD is the derivative of silu itself.
+// Functions, T4: of float32 correctly rounded, of float64 written sequences (docs/functions.md); out has x's shape and
+// type; in place allowed. SB_SILU_GRAD is the derivative of silu itself.
 // SB_INVERSE_NORMAL takes uint32 words (not in place): the z for which the normal distribution is (x + 1/2) / 2^32, T11.
 typedef enum sb_unary_kind {
     SB_EXP = 1, SB_LOG, SB_SIN, SB_COS, SB_RSQRT, SB_SIGMOID, SB_SILU, SB_SILU_GRAD, SB_SQRT, SB_NEG, SB_ABS,

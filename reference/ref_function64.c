@@ -406,6 +406,9 @@ double ref_unary64(sb_unary_kind kind, double x) {
     switch ((int)kind) {
     case SB_EXP: y = ref_exp64(x); break;
     case SB_LOG: y = ref_log64(x); break;
+    case SB_SIN: y = ref_sin64(x); break;
+    case SB_COS: y = ref_cos64(x); break;
+    case SB_RSQRT: y = ref_rsqrt64(x); break;
     case SB_SIGMOID: y = ref_sigmoid64(x); break;
     case SB_SILU: y = ref_silu64(x); break;
     case SB_SILU_GRAD: y = ref_silu_grad64(x); break;
@@ -414,4 +417,9 @@ double ref_unary64(sb_unary_kind kind, double x) {
     case SB_ABS: y = absolute(x); break;
     }
     return ref_canon64(y);
+}
+
+void ref_unary_f64(sb_unary_kind kind, int64_t n, const double *x, double *out) {
+    for (int64_t i = 0; i < n; i++)
+        out[i] = ref_unary64(kind, x[i]);
 }

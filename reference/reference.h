@@ -101,6 +101,7 @@ void ref_cross_entropy_backward_f32(int64_t rows, int64_t v, const float *logits
 
 // ---- ref_function64.c: T4, the written sequences of binary64 (docs/functions.md); ref_log64 stands in ref_log.c
 double ref_unary64(sb_unary_kind kind, double x); // by kind
+void ref_unary_f64(sb_unary_kind kind, int64_t n, const double *x, double *out);
 double ref_exp64(double x);
 double ref_exp2_64(double x);
 double ref_expm1_64(double x);

@@ -84,7 +84,12 @@ static sb_status reference_operation(const sbi_device *device, const sbi_op *op,
         else
             ref_scale_f32(n[0], in[0], (float)r[0], out[0]);
         return SB_OK;
-    case SBI_OP_UNARY: ref_unary_f32((sb_unary_kind)n[0], n[1], in[0], out[0]); return SB_OK;
+    case SBI_OP_UNARY:
+        if (wide)
+            ref_unary_f64((sb_unary_kind)n[0], n[1], in[0], out[0]);
+        else
+            ref_unary_f32((sb_unary_kind)n[0], n[1], in[0], out[0]);
+        return SB_OK;
     case SBI_OP_SWIGLU: ref_swiglu_f32(n[0], in[0], in[1], out[0]); return SB_OK;
     case SBI_OP_SWIGLU_BACKWARD: ref_swiglu_backward_f32(n[0], in[0], in[1], in[2], out[0], out[1]); return SB_OK;
     case SBI_OP_SOFTMAX: ref_softmax_f32(n[0], n[1], n[2] != 0, in[0], out[0]); return SB_OK;

@@ -5,6 +5,7 @@
 #include "elementwise.def"
 #include "embedding.def"
 #include "function.def"
+#include "function64.def"
 #include "gemm.def"
 #include "loss.def"
 #include "norm.def"

@@ -12,12 +12,20 @@ static sb_status unary_kernels(sb_context *ctx, const sbi_op *op, sb_error *err)
         [SB_SQRT] = SBI_ID_k_sqrt_f32,       [SB_NEG] = SBI_ID_k_neg_f32,
         [SB_ABS] = SBI_ID_k_abs_f32,         [SB_INVERSE_NORMAL] = SBI_ID_k_inverse_normal_f32,
     };
+    static const sbi_kernel_id wide[] = { // of float64
+        [SB_EXP] = SBI_ID_k_exp_f64,         [SB_LOG] = SBI_ID_k_log_f64,
+        [SB_SIN] = SBI_ID_k_sin_f64,         [SB_COS] = SBI_ID_k_cos_f64,
+        [SB_RSQRT] = SBI_ID_k_rsqrt_f64,     [SB_SIGMOID] = SBI_ID_k_sigmoid_f64,
+        [SB_SILU] = SBI_ID_k_silu_f64,       [SB_SILU_GRAD] = SBI_ID_k_silu_grad_f64,
+        [SB_SQRT] = SBI_ID_k_sqrt_f64,       [SB_NEG] = SBI_ID_k_neg_f64,
+        [SB_ABS] = SBI_ID_k_abs_f64,
+    };
     int64_t size = op->n[1];
     if (size == 0) {
         return SB_OK;
     }
     const sbi_arg args[] = {SBI_IN(op->in[0]), SBI_OUT(op->out[0]), SBI_INT(size)};
-    return sbi_launch(ctx, kernels[op->n[0]], (size - 1) / 4096 + 1, args, err);
+    return sbi_launch(ctx, (op->out[0]->dtype == SB_F64 ? wide : kernels)[op->n[0]], (size - 1) / 4096 + 1, args, err);
 }
 
 sb_status sbi_unary(sb_context *ctx, sb_unary_kind kind, const sb_array *x, sb_array *out, sb_error *err) {
@@ -25,9 +33,9 @@ sb_status sbi_unary(sb_context *ctx, sb_unary_kind kind, const sb_array *x, sb_a
         return sbi_fail(err, SB_ERR_ARGUMENT, "kind", "%d is no kind of unary function (%d to %d)", (int)kind,
                         (int)SB_EXP, (int)SB_INVERSE_NORMAL);
     }
-    sb_status status = sbi_check_dtype(x, "x", kind == SB_INVERSE_NORMAL ? SB_U32 : SB_F32, err);
+    sb_status status = kind == SB_INVERSE_NORMAL ? sbi_check_dtype(x, "x", SB_U32, err) : sbi_check_real(x, "x", err);
     if (status == SB_OK) {
-        status = sbi_check_dtype(out, "out", SB_F32, err);
+        status = sbi_check_dtype(out, "out", kind == SB_INVERSE_NORMAL ? SB_F32 : x->dtype, err);
     }
     if (status == SB_OK) {
         status = sbi_check_like(out, "out", x, "x", err);
