@@ -43,8 +43,8 @@ FN sbi_pair sbi_quotient(sbi_pair a, sbi_pair b) { // a / b
 
 // y 2^(m - 2046), 0 <= m < 4094, rounded once.
 FN f64 sbi_times_power(f64 y, u64 m) {
-    u64 half = m >> 1;
-    return (y * FLOAT64(half << 52)) * FLOAT64((m - half) << 52);
+    u64 first = m >> 1;
+    return (y * FLOAT64(first << 52)) * FLOAT64((m - first) << 52);
 }
 
 // ---------------------------------------------------------------- exp
