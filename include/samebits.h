@@ -216,10 +216,19 @@ SB_API sb_status sb_embedding(sb_context *ctx, const sb_array *table, const sb_a
 SB_API sb_status sb_embedding_backward(sb_context *ctx, const sb_array *ids, const sb_array *dout, int accumulate,
                                        sb_array *dtable, sb_error *err);
 
-// Stable sort over the last axis (T1): NaN last in either direction, -0 = +0. x float32, int32 or int64;
+// Stable sort over the last axis (T1): NaN last in either direction, -0 = +0. x of any dtype;
 // indices int64 of x's shape, or values of x's shape and dtype (bits kept).
 SB_API sb_status sb_argsort(sb_context *ctx, const sb_array *x, int descending, sb_array *indices, sb_error *err);
 SB_API sb_status sb_sort(sb_context *ctx, const sb_array *x, int descending, sb_array *values, sb_error *err);
+// The first k in that order, descending if `largest`: x[..., n], values[..., k] of x's dtype, indices[..., k] int64; either
+// may be NULL. So a NaN comes only where no number is left, the lowest index first on a tie. k outside 0 .. n:
+// SB_ERR_ARGUMENT.
+SB_API sb_status sb_top_k(sb_context *ctx, const sb_array *x, int64_t k, int largest, sb_array *values, sb_array *indices, sb_error *err);
+// The distinct values of x[n], ascending, in values[0 .. *number - 1] (the rest is 0): -0 = +0, all NaN are one, the last;
+// each with the bits of its first element in x. inverse[n] int64: values[inverse[i]] is x[i]; counts[n] int64: how often
+// (the rest is 0). inverse, counts may be NULL.
+SB_API sb_status sb_unique(sb_context *ctx, const sb_array *x, sb_array *values, sb_array *inverse, sb_array *counts,
+                           int64_t *number, sb_error *err);
 
 // Random numbers, T11: draws start .. start + size(out) - 1 of a stream. start < 0: SB_ERR_ARGUMENT; draws beyond 2^63 - 1:
 // SB_ERR_SIZE.

@@ -147,6 +147,10 @@ void ref_embedding_backward_f32(int64_t v, int64_t d, int64_t count, const int32
 // ---- ref_sort.c: T1
 void ref_argsort(sb_dtype dtype, int64_t rows, int64_t count, int descending, const void *x, int64_t *indices);
 void ref_sort(sb_dtype dtype, int64_t rows, int64_t count, int descending, const void *x, void *values);
+// values, indices, inverse, counts may be NULL. unique returns how many; what lies beyond is 0.
+void ref_top_k(sb_dtype dtype, int64_t rows, int64_t count, int largest, int64_t k, const void *x, void *values,
+               int64_t *indices);
+int64_t ref_unique(sb_dtype dtype, int64_t n, const void *x, void *values, int64_t *inverse, int64_t *counts);
 
 // ---- ref_random.c: T11
 void ref_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]);

@@ -121,6 +121,10 @@ static sb_status reference_operation(const sbi_device *device, const sbi_op *op,
         return SB_OK;
     case SBI_OP_ARGSORT: ref_argsort(op->in[0]->dtype, n[0], n[1], n[2] != 0, in[0], out[0]); return SB_OK;
     case SBI_OP_SORT: ref_sort(op->in[0]->dtype, n[0], n[1], n[2] != 0, in[0], out[0]); return SB_OK;
+    case SBI_OP_TOP_K: ref_top_k(op->in[0]->dtype, n[0], n[1], n[2] != 0, n[3], in[0], out[0], out[1]); return SB_OK;
+    case SBI_OP_UNIQUE:
+        *op->real_out = (double)ref_unique(op->in[0]->dtype, n[0], in[0], out[0], out[1], out[2]);
+        return SB_OK;
     case SBI_OP_RANDOM: return reference_random(op, err);
     case SBI_OP_ADAMW:
         if (wide)

@@ -35,6 +35,7 @@ typedef struct row {
 // ---- what the rows use
 
 static double real_out;
+static int64_t count_out;
 static uint8_t digest_out[32];
 static const char *const array_names[] = {"b", "a", "c"};
 static const sb_adamw_options step = {sizeof step, 0.01f, 0.9f, 0.95f, 1e-8f, 0.1f, 0.9, 0.95};

@@ -200,6 +200,21 @@ sb_status sb_sort(sb_context *ctx, const sb_array *x, int descending, sb_array *
     RETURN_INSIDE(sbi_sort(ctx, x, descending, values, err));
 }
 
+sb_status sb_top_k(sb_context *ctx, const sb_array *x, int64_t k, int largest, sb_array *values, sb_array *indices,
+                   sb_error *err) {
+    NEED(ctx); NEED(x);
+    APART(values, x); APART(indices, x); APART(indices, values);
+    RETURN_INSIDE(sbi_top_k(ctx, x, k, largest, values, indices, err));
+}
+
+sb_status sb_unique(sb_context *ctx, const sb_array *x, sb_array *values, sb_array *inverse, sb_array *counts,
+                    int64_t *number, sb_error *err) {
+    NEED(ctx); NEED(x); NEED(values); NEED(number);
+    APART(values, x); APART(inverse, x); APART(counts, x);
+    APART(inverse, values); APART(counts, values); APART(counts, inverse);
+    RETURN_INSIDE(sbi_unique(ctx, x, values, inverse, counts, number, err));
+}
+
 sb_status sb_random_bits(sb_context *ctx, uint64_t seed, uint64_t stream, int64_t start, sb_array *out, sb_error *err) {
     NEED(ctx); NEED(out);
     RETURN_INSIDE(sbi_random_bits(ctx, seed, stream, start, out, err));

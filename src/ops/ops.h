@@ -25,6 +25,8 @@
 //   ATTENTION_BACKWARD in q k v y maximum total dy; out dq dk dv; n as ATTENTION; r scale
 //   EMBEDDING   in table ids; out out; n v d count   EMBEDDING_BACKWARD in ids dout; out dtable; n v d count accumulate
 //   ARGSORT     in x; out indices; n rows count descending   (SORT is ARGSORT and a gather: out values)
+//   TOP_K       in x; out values indices; n rows count largest k
+//   UNIQUE      in x; out values inverse counts; n size; result: *real_out, how many
 //   RANDOM      out out; n kind start bound; u seed stream   (kind: SBI_RANDOM_...)
 //   CLIP        is TOTAL per array, scalar binary64 arithmetic and SCALE: no record of its own
 //   ADAMW       in g; out p m v; n size; r learning_rate beta1 beta2 eps weight_decay beta1_power beta2_power
@@ -40,7 +42,7 @@ typedef enum sbi_op_id {
     SBI_OP_GEMM, SBI_OP_DOT, SBI_OP_REDUCE, SBI_OP_TOTAL, SBI_OP_BINARY, SBI_OP_SCALE, SBI_OP_UNARY, SBI_OP_SWIGLU,
     SBI_OP_SWIGLU_BACKWARD, SBI_OP_SOFTMAX, SBI_OP_CROSS_ENTROPY, SBI_OP_CROSS_ENTROPY_BACKWARD, SBI_OP_RMS_NORM,
     SBI_OP_RMS_NORM_BACKWARD, SBI_OP_ROTARY_TABLE, SBI_OP_ROTARY, SBI_OP_ATTENTION, SBI_OP_ATTENTION_BACKWARD,
-    SBI_OP_EMBEDDING, SBI_OP_EMBEDDING_BACKWARD, SBI_OP_ARGSORT, SBI_OP_SORT, SBI_OP_RANDOM, SBI_OP_ADAMW, SBI_OP_ADAM, SBI_OP_SGD, SBI_OP_COPY,
+    SBI_OP_EMBEDDING, SBI_OP_EMBEDDING_BACKWARD, SBI_OP_ARGSORT, SBI_OP_SORT, SBI_OP_TOP_K, SBI_OP_UNIQUE, SBI_OP_RANDOM, SBI_OP_ADAMW, SBI_OP_ADAM, SBI_OP_SGD, SBI_OP_COPY,
     SBI_OP_COUNT
 } sbi_op_id;
 
@@ -99,6 +101,8 @@ sb_status sbi_embedding(SBI_CTX, const sb_array *table, const sb_array *ids, sb_
 sb_status sbi_embedding_backward(SBI_CTX, const sb_array *ids, const sb_array *dout, int accumulate, sb_array *dtable, sb_error *err);
 sb_status sbi_argsort(SBI_CTX, const sb_array *x, int descending, sb_array *indices, sb_error *err);
 sb_status sbi_sort(SBI_CTX, const sb_array *x, int descending, sb_array *values, sb_error *err);
+sb_status sbi_top_k(SBI_CTX, const sb_array *x, int64_t k, int largest, sb_array *values, sb_array *indices, sb_error *err);
+sb_status sbi_unique(SBI_CTX, const sb_array *x, sb_array *values, sb_array *inverse, sb_array *counts, int64_t *number, sb_error *err);
 sb_status sbi_random_bits(SBI_CTX, uint64_t seed, uint64_t stream, int64_t start, sb_array *out, sb_error *err);
 sb_status sbi_random_uniform(SBI_CTX, uint64_t seed, uint64_t stream, int64_t start, sb_array *out, sb_error *err);
 sb_status sbi_random_normal(SBI_CTX, uint64_t seed, uint64_t stream, int64_t start, sb_array *out, sb_error *err);

@@ -289,10 +289,17 @@ static void make_index64(const sbi_lane_run *run, uint64_t z, int64_t row, bool 
     memcpy(to, &index, sizeof index);
 }
 
+static void make_index8(const sbi_lane_run *run, uint64_t z, int64_t row, bool vector, int64_t bound, void *to) {
+    (void)row, (void)vector;
+    *(uint8_t *)to = (uint8_t)index_of(run, z, bound);
+}
+
 static void next_index(sb_dtype dtype, int64_t bound, void *element) {
     int64_t wide = 0;
     int32_t narrow = 0;
-    if (dtype == SB_I32) {
+    if (dtype == SB_U8) {
+        *(uint8_t *)element = (uint8_t)((*(uint8_t *)element + 1) % bound);
+    } else if (dtype == SB_I32) {
         memcpy(&narrow, element, sizeof narrow);
         narrow = (int32_t)((narrow + 1) % bound);
         memcpy(element, &narrow, sizeof narrow);
@@ -308,12 +315,13 @@ sb_array *sbi_lane_indices(sbi_lane_run *run, const char *name, sb_dtype dtype, 
     for (int i = 0; i < ndim; i++) {
         empty = empty || shape[i] == 0;
     }
-    if ((dtype != SB_I32 && dtype != SB_I64) || (bound < 1 && !empty) || (dtype == SB_I32 && bound > INT32_MAX)) {
+    element_maker make = dtype == SB_U8 ? make_index8 : dtype == SB_I32 ? make_index32 : make_index64;
+    int64_t most = dtype == SB_U8 ? 256 : dtype == SB_I32 ? INT32_MAX : INT64_MAX;
+    if ((dtype != SB_U8 && dtype != SB_I32 && dtype != SB_I64) || (bound < 1 && !empty) || bound > most) {
         fail(run, SB_ERR_ARGUMENT);
         return NULL;
     }
-    return fill(run, name, dtype, ndim, shape, bound, dtype == SB_I32 ? make_index32 : make_index64, !run->lane->counts_inputs,
-                next_index);
+    return fill(run, name, dtype, ndim, shape, bound, make, !run->lane->counts_inputs, next_index);
 }
 
 uint64_t sbi_lane_word(sbi_lane_run *run, const char *name) {

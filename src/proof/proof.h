@@ -84,7 +84,7 @@ int64_t sbi_lane_size(const sbi_lane_run *run, int64_t standard, int64_t odd);
 static inline sb_dtype sbi_lane_real(const sbi_lane_run *run) { return run->lane->dtype ? run->lane->dtype : SB_F32; }
 // A new float32 (or float64) array of fixture values, drawn by (seed, lane, fixture, name) with integers alone. shape[ndim].
 sb_array *sbi_lane_input(sbi_lane_run *run, const char *name, sb_dtype dtype, int ndim, const int64_t *shape);
-// int32 or int64 values in [0, bound).
+// uint8, int32 or int64 values in [0, bound).
 sb_array *sbi_lane_indices(sbi_lane_run *run, const char *name, sb_dtype dtype, int ndim, const int64_t *shape, int64_t bound);
 // A word in place of a number that the caller would choose (the seed or stream of a random lane).
 uint64_t sbi_lane_word(sbi_lane_run *run, const char *name);
