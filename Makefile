@@ -3,7 +3,7 @@
 BUILD ?= build
 JOBS ?= $(shell nproc)
 
-.PHONY: help deps build check test proof demo bench clean
+.PHONY: help deps build check test demo onefile proof bench clean
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
 
@@ -28,6 +28,10 @@ test: build
 ## make demo    one language model, two routes, the same bits (under two minutes once built)
 demo: build
 	@tools/demo.sh $(BUILD)
+
+## make onefile the library as build/samebits.c and build/samebits.h
+onefile:
+	@python3 tools/amalgamate.py $(BUILD)
 
 ## make proof   everything exhaustive (hours)
 proof: build

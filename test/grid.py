@@ -20,6 +20,8 @@ import sys
 import tempfile
 import time
 
+import onefile
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 CROSS = ("aarch64", "riscv64", "s390x")
 
@@ -184,6 +186,16 @@ class Grid:
         good = run.returncode == 0 and len(lines) == functions
         self.done(name, good, lines[-1] if good else f"exit {run.returncode}: {run.stdout[-400:]}", time.time() - start)
 
+    def onefile(self):
+        """The library as one file: gcc, clang, a bare core (test/onefile.py)."""
+        with tempfile.TemporaryDirectory() as folder:
+            why = onefile.prepare(folder)
+            if why:
+                self.done("one file", False, why[:400], 0.0)
+                return
+            for name, verdict, note, seconds in onefile.targets(folder):
+                self.skip(name, note) if verdict is None else self.done(name, verdict, note, seconds)
+
     def reproducible(self):
         """Two clones in folders of different names give the same library bytes."""
         name = "reproducible build"
@@ -233,11 +245,11 @@ def train(command, recipe, out):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default=os.path.join(ROOT, "build"), help="the main build folder")
-    parser.add_argument("--only", help="proofs, native, emulated or reproducible")
+    parser.add_argument("--only", help="proofs, native, emulated, onefile or reproducible")
     options = parser.parse_args()
     grid = Grid(os.path.abspath(options.build))
     start = time.time()
-    for part in ("proofs", "native", "emulated", "reproducible"):
+    for part in ("proofs", "native", "emulated", "onefile", "reproducible"):
         if options.only in (None, part):
             getattr(grid, part)()
     print(f"the grid took {time.time() - start:.0f} s")

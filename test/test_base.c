@@ -5,6 +5,7 @@
 
 #include "array.h"
 #include "base.h"
+#include "square_root.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -342,7 +343,28 @@ static void test_settings(void) {
     CHECK(strcmp(sb_version(), SB_VERSION) == 0 && strlen(sb_commit()) >= 7, "%s %s", sb_version(), sb_commit());
 }
 
+// ---- the square root by integers, against the instruction
+
+static void check_square_root(void) {
+    const double special[] = {0.0, -0.0, 1.0, 2.0, 4.0, 0x1p-1074, 0x1p-1022, 0x1.fffffffffffffp+1023, 0x1.0000000000001p0, (double)__builtin_inf()};
+    uint64_t state = 1, wrong = 0;
+    for (int i = 0; i < 400000; i++) {
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        uint64_t word = (state ^ state >> 29) & (i % 5 ? 0x7fffffffffffffffu : 0x000fffffffffffffu); // subnormals too
+        double x, expected;
+        memcpy(&x, &word, sizeof x);
+        if (i < 10) x = special[i];
+        if (x != x) continue;
+        expected = __builtin_sqrt(x);
+        const double root = sbi_square_root(x);
+        wrong += memcmp(&root, &expected, sizeof root) != 0;
+    }
+    CHECK(wrong == 0, "%llu square roots are wrong", (unsigned long long)wrong);
+    CHECK(sbi_square_root(-1.0) != sbi_square_root(-1.0) && sbi_square_root(-(double)__builtin_inf()) != 0.0, "of negative numbers");
+}
+
 int main(void) {
+    check_square_root();
     test_sha256();
     test_escape();
     test_memory();

@@ -6,8 +6,10 @@
 #include "base.h"
 #include "device.h"
 
+#include <stdatomic.h>
+
 typedef struct sbi_storage { // shared by an array and its views
-    _Atomic int64_t references;
+    atomic_ptrdiff_t references; // (each takes memory: they cannot overflow)
     void *data;               // an address on the device
     const sbi_device *device; // where it is
     bool borrowed;            // the caller's memory

@@ -20,7 +20,7 @@ typedef struct digest_job {
     const entry *entries;
     int64_t count;
     uint8_t *digests; // of all leaves
-    _Atomic int status;
+    atomic_int status;
 } digest_job;
 
 static void add_u32(sbi_sha256 *hash, uint32_t x) {

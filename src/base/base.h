@@ -72,8 +72,10 @@ int sbi_pool_threads(const sbi_pool *pool);
 void sbi_pool_run(sbi_pool *pool, int64_t count, sbi_task task, void *argument);
 void sbi_pool_free(sbi_pool *pool);
 
+// ---- cores.c
+int sbi_cpu_cores(void); // usable by this process (affinity, cgroup)
+
 // ---- cpu.c
-int sbi_cpu_cores(void);                     // usable by this process (affinity, cgroup)
 bool sbi_cpu_level_usable(const char *level); // "v3": does this machine (and its kernel) run it
 const char *sbi_cpu_model(void);             // "Intel(R) Xeon(R) ..." or "unknown"
 const char *sbi_cpu_architecture(void);      // "x86_64" "aarch64" "riscv64" "s390x" ...

@@ -56,6 +56,27 @@ sbi_fpenv sbi_fpenv_enter(void) {
 void sbi_fpenv_leave(sbi_fpenv before) {
     __asm__ volatile("sfpc %0,0" : : "d"((uint32_t)before.word));
 }
+#elif defined(__arm__) && defined(__ARM_FP)
+// FPSCR 0: nearest, no flushing (FZ), no default NaN (DN), no traps, flags clear.
+sbi_fpenv sbi_fpenv_enter(void) {
+    uint32_t before;
+    __asm__ volatile("vmrs %0, fpscr" : "=r"(before));
+    __asm__ volatile("vmsr fpscr, %0" : : "r"(0));
+    return (sbi_fpenv){before};
+}
+
+void sbi_fpenv_leave(sbi_fpenv before) {
+    __asm__ volatile("vmsr fpscr, %0" : : "r"((uint32_t)before.word));
+}
+#elif defined(__arm__)
+// No floating-point unit: the compiler's library computes, to nearest even, with subnormals, and has no state.
+sbi_fpenv sbi_fpenv_enter(void) {
+    return (sbi_fpenv){0};
+}
+
+void sbi_fpenv_leave(sbi_fpenv before) {
+    (void)before;
+}
 #else
 #error "this architecture's floating-point environment is not written yet: see contract T1"
 #endif

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one-file build with SAMEBITS_NO_FILES, in place of what asks an operating system (file.c, folder.c, process.c,
+// module.c, cores.c): everything that needs one is refused by name.
+#include "base.h"
+
+#include <string.h>
+
+static sb_status refuse(sb_error *err) {
+    return sbi_fail(err, SB_ERR_UNSUPPORTED, "path", "this samebits was built without files (SAMEBITS_NO_FILES)");
+}
+
+sb_status sbi_file_read(const sbi_allocator *allocator, const char *path, int64_t limit, uint8_t **bytes, int64_t *size, sb_error *err) {
+    (void)allocator, (void)path, (void)limit, (void)bytes, (void)size;
+    return refuse(err);
+}
+sb_status sbi_file_create(const sbi_allocator *allocator, const char *path, sbi_file **out, sb_error *err) {
+    (void)allocator, (void)path, (void)out;
+    return refuse(err);
+}
+sb_status sbi_file_start(const sbi_allocator *allocator, const char *path, sbi_file **out, sb_error *err) {
+    (void)allocator, (void)path, (void)out;
+    return refuse(err);
+}
+const char *sbi_file_path(const sbi_file *file) {
+    (void)file;
+    return "";
+}
+sb_status sbi_file_write(sbi_file *file, const void *bytes, int64_t size, sb_error *err) {
+    (void)file, (void)bytes, (void)size;
+    return refuse(err);
+}
+sb_status sbi_file_commit(sbi_file *file, sb_error *err) {
+    (void)file;
+    return refuse(err);
+}
+void sbi_file_abandon(sbi_file *file) {
+    (void)file;
+}
+sb_status sbi_file_append(const char *path, const void *bytes, int64_t size, sb_error *err) {
+    (void)path, (void)bytes, (void)size;
+    return refuse(err);
+}
+sb_status sbi_folder_make(const char *path, sb_error *err) {
+    (void)path;
+    return refuse(err);
+}
+sb_status sbi_folder_list(const sbi_allocator *allocator, const char *path,
+                          sb_status (*visit)(void *user, const char *name, sb_error *err), void *user, sb_error *err) {
+    (void)allocator, (void)path, (void)visit, (void)user;
+    return refuse(err);
+}
+sb_status sbi_file_remove(const char *path, sb_error *err) {
+    (void)path;
+    return refuse(err);
+}
+sb_status sbi_folder_remove(const char *path, sb_error *err) {
+    (void)path;
+    return refuse(err);
+}
+sb_status sbi_folder_lock(const char *path, int *lock, sb_error *err) {
+    (void)path, (void)lock;
+    return refuse(err);
+}
+void sbi_folder_unlock(int lock) {
+    (void)lock;
+}
+bool sbi_file_present(const char *path) {
+    (void)path;
+    return false;
+}
+double sbi_seconds(void) {
+    return 0.0; // (no clock: for progress only)
+}
+sb_status sbi_process_start(const char *const *command, sbi_process *out, sb_error *err) {
+    (void)command, (void)out;
+    return refuse(err);
+}
+void sbi_process_end(sbi_process *process, char *how, size_t how_size) {
+    (void)process;
+    if (how && how_size) how[0] = '\0';
+}
+sb_status sbi_socket_send(int socket, const void *bytes, int64_t size, sb_error *err) {
+    (void)socket, (void)bytes, (void)size;
+    return refuse(err);
+}
+sb_status sbi_socket_receive(int socket, void *bytes, int64_t size, sb_error *err) {
+    (void)socket, (void)bytes, (void)size;
+    return refuse(err);
+}
+bool sbi_module_digest(uint8_t out[32]) {
+    memset(out, 0, 32);
+    return false;
+}
+int sbi_cpu_cores(void) {
+    return 1;
+}
