@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The library as one file (tools/amalgamate.py): built by the one line of its documentation with gcc and with clang, and
 without threads and files for a bare 32-bit Arm core; each verifies the quick lanes against the golden file. A part of
-test/grid.py; alone: onefile.py [--keep FOLDER]."""
+test/grid.py; alone: onefile.py [--keep FOLDER], and for every day onefile.py --syntax: does it still compile."""
 import concurrent.futures
 import os
 import shutil
@@ -72,6 +72,17 @@ def targets(folder):
         yield from pool.map(one, TARGETS)
 
 
+def syntax(folder):
+    """Whether every compiler that is here takes the text."""
+    good = True
+    for name, (compiler, flags, *_) in TARGETS.items():
+        if shutil.which(compiler):
+            checked = run(compiler, *flags, "-fsyntax-only", f"{folder}/samebits.c")
+            print(f"{name}: " + ("compiles" if checked.returncode == 0 else checked.stdout[:2000]))
+            good = good and checked.returncode == 0
+    return good
+
+
 def main():
     failed = 0
     with tempfile.TemporaryDirectory() as temporary:
@@ -80,6 +91,8 @@ def main():
         if why:
             print(why)
             return 1
+        if "--syntax" in sys.argv[1:]:
+            return 0 if syntax(folder) else 1
         for name, verdict, note, seconds in targets(folder):
             print(f"{name:36} {'skipped' if verdict is None else 'ok' if verdict else 'FAILED':8} {seconds:6.1f} s  {note}", flush=True)
             failed += verdict is False

@@ -68,4 +68,5 @@ add_test(NAME cli COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/test/test_cli
 add_test(NAME lm_signals COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/test/test_lm_signals.py ${CMAKE_BINARY_DIR})
 add_test(NAME verify COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/test/test_verify.py $<TARGET_FILE:samebits_command>)
 add_test(NAME formats COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/test/test_formats.py $<TARGET_FILE:samebits_command>)
+add_test(NAME onefile_syntax COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/test/onefile.py --syntax)
 add_test(NAME golden_kept COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/test/test_golden.py)

@@ -145,10 +145,10 @@ def macros(text):
 # ---- the kernels: every name gets the level's
 
 # What is the compiler's, the C library's or the host's; the types of the dialect and the kinds of .def rows, which are the
-# same at every level; and words of one letter, which are nobody's outermost names.
+# same at every level; and words of one small letter, which are nobody's outermost names.
 FOREIGN = re.compile(r"^(__(?!FMA__|AVX2__|AVX512F__)\w+|_mm\w*|u?int\d+_t|size_t|ptrdiff_t|NULL|float\d+x\d+_t|v\w+_[fsu]\d+|"
                      r"sbi_arg|sbi_kernel_table|sbi_kernels|defined|noinline|always_inline|cold|unused|vector_size|aligned|"
-                     r"c?[fiu](8|32|64)p?|[A-SU-Za-z])$")
+                     r"c?[fiu](8|32|64)p?|[a-z])$")
 
 
 def with_level(text, level, stem=None):
