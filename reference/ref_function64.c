@@ -339,22 +339,24 @@ double ref_sigmoid64(double x) {
     return scaled(s.high + s.low, n);
 }
 
-// x sigmoid(v)
-static double gated(double x, pair v) {
+// x s 2^n, where s 2^n is the sigmoid or the distribution at x
+static double gated(double x, pair s, int64_t n) {
     if (x > 40.0)
         return x;
     int tiny = absolute(x) < 0x1p-500;
     double z = clamp(x, -800.0, 800.0);
     if (tiny)
         z = z * 0x1p400;
-    int64_t n;
-    pair s = sigmoid(v, &n);
     pair p = product(z, s.high);
     return scaled(p.high + (p.low + z * s.low), tiny ? n - 400 : n);
 }
 
 double ref_silu64(double x) {
-    return x != x ? nan64() : gated(x, (pair){clamp(x, -800.0, 800.0), 0.0});
+    if (x != x)
+        return nan64();
+    int64_t n;
+    pair s = sigmoid((pair){clamp(x, -800.0, 800.0), 0.0}, &n);
+    return gated(x, s, n);
 }
 
 // s (1 + w (1 - s)), s = sigmoid(v)
@@ -400,6 +402,189 @@ double ref_silu_grad64(double x) {
         return beside_zero(z, zero, (pair){0x1.be1410460527fp-3, -0x1.2541062177473p-58}, 9, c);
     return gated_slope((pair){z, 0.0}, (pair){z, 0.0});
 }
+
+// ---- softplus, log_sigmoid
+
+double ref_softplus64(double x) {
+    if (x != x || x > 64.0)
+        return ref_canon64(x);
+    decay g = decayed((pair){clamp(x, -800.0, 800.0), 0.0});
+    if (x < -64.0)
+        return scaled(g.h.high + g.h.low, g.n);
+    double a = 0.0, a_low = 0.0;
+    pair f = g.e;
+    if (g.e.high > 0.41) { // 1 + e = 2 (1 + f)
+        f = ordered(-0.5, 0.5 * g.e.high);
+        f.low = f.low + 0.5 * g.e.low;
+        a = 0x1.62e42fefa3800p-1;
+        a_low = 0x1.ef35793c76730p-45;
+    }
+    pair h = log_fraction(f.high, f.low), u = ordered(a, h.high);
+    pair v = sum(x > 0 ? x : 0.0, u.high);
+    return v.high + (v.low + (u.low + (h.low + a_low)));
+}
+
+double ref_log_sigmoid64(double x) { return ref_canon64(-ref_softplus64(-x)); }
+
+// ---- gelu_tanh
+
+// v = 2 sqrt(2/pi) (x + 0.044715 x^3), w = x v'
+static pair gelu_argument(double x, pair *w) {
+    const pair one = {0x1.9884533d43651p+0, -0x1.cbc0d30ebfd15p-54};
+    const pair cube[] = {{0x1.2444f2a4d8b4bp-4, -0x1.6c843a29d1c70p-61}, {0x1.b6676bf7450f0p-3, 0x1.bba7351828aabp-57}};
+    pair z = product(x, x), result[2];
+    for (int i = 0; i < 2; i++) {
+        pair g = product(z.high, cube[i].high);
+        pair a = sum(one.high, g.high);
+        a.low = a.low + ((g.low + z.low * cube[i].high) + (z.high * cube[i].low + one.low));
+        result[i] = product(x, a.high);
+        result[i].low = result[i].low + x * a.low;
+    }
+    *w = result[1];
+    return result[0];
+}
+
+double ref_gelu_tanh64(double x) {
+    if (x != x)
+        return nan64();
+    int64_t n;
+    pair w, v = gelu_argument(clamp(x, -21.9, 21.9), &w);
+    pair s = sigmoid(v, &n);
+    return gated(x, s, n);
+}
+
+double ref_gelu_tanh_grad64(double x) {
+    static const double zero[] = {-0x1.81429f9e97e4dp-1, 0x1.4f523ed77dbdcp-55, -0x1.a649fca8ac0e5p-109};
+    static const double c[] = {
+        0x1.8cd1a2b2fff33p-2, -0x1.029615edb089ep-6, -0x1.d2b7734647096p-4, -0x1.104a83ecccd7bp-6,
+        0x1.427996dbdffc2p-6, 0x1.58c9dfb6e811dp-8, -0x1.3d8d5c5e4c5ccp-9, -0x1.e5acb288cca23p-11,
+        0x1.146d2575f51c3p-12};
+    if (x != x)
+        return nan64();
+    double z = clamp(x, -21.9, 21.9), t = sum(z - zero[0], -zero[1]).high;
+    if (t * t < 0x1p-8)
+        return beside_zero(z, zero, (pair){0x1.b8bacd2c96b91p-2, 0x1.7625a206be83dp-56}, 9, c);
+    pair w, v = gelu_argument(z, &w);
+    return gated_slope(v, w);
+}
+
+// ---- the tail of the normal distribution
+
+// e^(a^2/2) Phi(-a) = Q(t) / (a + 7/2), t = (a - 7/2) / (a + 7/2)
+static pair normal_tail(pair a) {
+    static const double c[] = {
+        0x1.7d241a953a614p-1, -0x1.2191517fa27b8p-1, 0x1.42fec3680acbep-2, -0x1.db5837f7f54b7p-4,
+        0x1.1d35bdee1234ap-6, 0x1.a86cec765b088p-8, -0x1.a200796706b20p-9, -0x1.d2a140fdf6d3ep-12,
+        0x1.f3cfa9810bdf0p-12, 0x1.19285f04bd363p-14, -0x1.3d06448311101p-14, -0x1.3b394e7e00706p-16,
+        0x1.82137c1873cc6p-17, 0x1.7b435e4dcf166p-18, -0x1.3828efae19d99p-20, -0x1.8ca6d8a25be15p-20,
+        -0x1.3d2703574bbf3p-23, 0x1.385bddf50b3edp-22, 0x1.1707ab0f7a8e0p-23, -0x1.a95db22f12d1bp-26,
+        -0x1.61f2933534327p-25, -0x1.379b28d42325fp-27, 0x1.d4fd42b0d9ba6p-28, 0x1.2dae2918c306fp-28,
+        -0x1.2833c66eccbe9p-37, -0x1.826dcd6f59d32p-31, -0x1.8045784e591ffp-33};
+    static const double c_low[] = {
+        -0x1.e5b145659428cp-59, -0x1.0a0d97e827b18p-55, -0x1.f19a8161f44c6p-58, 0x1.1daed5ab34a81p-60};
+    pair n = sum(a.high, -3.5), d = sum(a.high, 3.5);
+    n.low = n.low + a.low;
+    d.low = d.low + a.low;
+    pair t = quotient(n, d);
+    pair y = {polynomial(t.high, 22, c + 5), 0.0};
+    for (int i = 4; i >= 0; i--) { // the last five steps in two words
+        pair p = product(t.high, y.high), s = sum(c[i], p.high);
+        y = (pair){s.high, (s.low + (i < 4 ? c_low[i] : 0.0)) + (p.low + (t.high * y.low + t.low * y.high))};
+    }
+    return quotient(y, d);
+}
+
+// e^-z tail = result 2^n, and 1 less that
+static pair tail_of(pair z, pair tail, int64_t *n, pair *rest) {
+    pair r = reduced(-z.high, -z.low, n);
+    pair e = exp_sum(1.0, r), h = ordered(e.high, e.low), p = product(h.high, tail.high);
+    p.low = p.low + (h.high * tail.low + h.low * tail.high);
+    double unit = z.high > 64.0 ? 0.0 : power(*n);
+    *rest = sum(1.0, -(p.high * unit));
+    rest->low = rest->low - p.low * unit;
+    return p;
+}
+
+// ---- erf, erfc
+
+static pair erfc_of(double x, int64_t *n, pair *rest) { // of |x|
+    double a = clamp(absolute(x), 0.0, 28.0);
+    pair b = product(a, 0x1.6a09e667f3bcdp+0);
+    b.low = b.low + a * -0x1.bdd3413b26456p-54;
+    pair tail = normal_tail(b);
+    return tail_of(product(a, a), (pair){2 * tail.high, 2 * tail.low}, n, rest);
+}
+
+double ref_erfc64(double x) {
+    if (x != x)
+        return nan64();
+    int64_t n;
+    pair rest, p = erfc_of(x, &n, &rest);
+    if (!(x < 0))
+        return scaled(p.high + p.low, n);
+    pair one = ordered(1.0, rest.high);
+    return one.high + (one.low + rest.low);
+}
+
+double ref_erf64(double x) {
+    static const double c[] = {
+        0x1.1ae3a914fed80p-56, -0x1.812746b0379e7p-2, 0x1.ce2f21a042be2p-4, -0x1.b82ce31288b13p-6,
+        0x1.565bcd0e6738ep-8, -0x1.c02db3fdba119p-11, 0x1.f9a325cb67f8fp-14, -0x1.f4d2061b0dba6p-17,
+        0x1.b9d791f41c41fp-20, -0x1.5dd2aa62eb12ep-23, 0x1.cac3adf531b41p-27};
+    if (x != x)
+        return nan64();
+    double a = absolute(x), y;
+    if (a < 0.5) {
+        double up = a < 0x1p-900 ? 0x1p200 : 1.0, back = a < 0x1p-900 ? 0x1p-200 : 1.0;
+        double b = a * up, z = a * a, q = POLYNOMIAL(z, c);
+        pair p = product(b, 0x1.20dd750429b6dp+0);
+        y = (p.high + (p.low + b * q)) * back;
+    } else {
+        int64_t n;
+        pair rest;
+        erfc_of(a, &n, &rest);
+        y = rest.high + rest.low;
+    }
+    return ref_bits64(x) >> 63 ? -y : y;
+}
+
+// ---- gelu
+
+static pair half_square(double a) {
+    pair z = product(a, a);
+    return (pair){0.5 * z.high, 0.5 * z.low};
+}
+
+double ref_gelu64(double x) {
+    if (x != x)
+        return nan64();
+    double a = clamp(absolute(x), 0.0, 39.0);
+    int64_t n;
+    pair rest, p = tail_of(half_square(a), normal_tail((pair){a, 0.0}), &n, &rest);
+    return x < 0 ? gated(x, p, n) : gated(x, rest, 0);
+}
+
+double ref_gelu_grad64(double x) {
+    static const double zero[] = {-0x1.80ead197f00b4p-1, 0x1.13e74c58cada8p-56, 0x1.65d4b5b9cdd03p-111};
+    static const double c[] = {
+        0x1.8d9a941de3ac5p-2, -0x1.2a2ef9bb86679p-6, -0x1.d2fa4c17c7e7ep-4, -0x1.e4088243a6791p-7,
+        0x1.3e346def2bfaep-6, 0x1.297b93ea5c286p-8, -0x1.258a6b0a955acp-9, -0x1.861b61b8821eap-11,
+        0x1.86937c4220e4cp-13};
+    if (x != x)
+        return nan64();
+    double z = clamp(x, -39.0, 39.0), a = absolute(z), t = sum(z - zero[0], -zero[1]).high;
+    if (t * t < 0x1p-8)
+        return beside_zero(z, zero, (pair){0x1.b9d98fa5a3215p-2, 0x1.f7c1a23190c7cp-56}, 9, c);
+    pair tail = normal_tail((pair){a, 0.0}), p = product(a, 0x1.9884533d43651p-2);
+    pair b = sum(tail.high, -p.high);
+    b.low = b.low + (tail.low - (p.low + a * -0x1.cbc0d30ebfd15p-56));
+    int64_t n;
+    pair rest;
+    p = tail_of(half_square(a), b, &n, &rest);
+    return x < 0 ? scaled(p.high + p.low, n) : rest.high + rest.low;
+}
+
+// ---- by kind
 
 double ref_unary64(sb_unary_kind kind, double x) {
     double y = x;

@@ -115,6 +115,14 @@ double ref_tanh64(double x);
 double ref_sigmoid64(double x);
 double ref_silu64(double x);
 double ref_silu_grad64(double x);
+double ref_softplus64(double x);
+double ref_log_sigmoid64(double x);
+double ref_gelu_tanh64(double x);
+double ref_gelu_tanh_grad64(double x);
+double ref_erf64(double x);
+double ref_erfc64(double x);
+double ref_gelu64(double x);
+double ref_gelu_grad64(double x);
 
 // ---- ref_norm.c: T7. weight, r, dweight may be NULL.
 void ref_rms_norm_f32(int64_t rows, int64_t d, const float *x, const float *weight, double eps, float *y, double *r);

@@ -78,4 +78,36 @@ FN f64 sbi_abs_f64(f64 x) { return x == x ? FLOAT64(BITS64(x) & 0x7fffffffffffff
 #define UNARY k_log10_f64
 #define VALUE(x) sbi_log10_f64(x)
 #include "unary.h"
+
+#define UNARY k_softplus_f64
+#define VALUE(x) sbi_softplus_f64(x)
+#include "unary.h"
+
+#define UNARY k_log_sigmoid_f64
+#define VALUE(x) sbi_log_sigmoid_f64(x)
+#include "unary.h"
+
+#define UNARY k_gelu_tanh_f64
+#define VALUE(x) sbi_gelu_tanh_f64(x)
+#include "unary.h"
+
+#define UNARY k_gelu_tanh_grad_f64
+#define VALUE(x) sbi_gelu_tanh_grad_f64(x)
+#include "unary.h"
+
+#define UNARY k_erf_f64
+#define VALUE(x) sbi_erf_f64(x)
+#include "unary.h"
+
+#define UNARY k_erfc_f64
+#define VALUE(x) sbi_erfc_f64(x)
+#include "unary.h"
+
+#define UNARY k_gelu_f64
+#define VALUE(x) sbi_gelu_f64(x)
+#include "unary.h"
+
+#define UNARY k_gelu_grad_f64
+#define VALUE(x) sbi_gelu_grad_f64(x)
+#include "unary.h"
 #endif

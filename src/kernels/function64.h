@@ -359,19 +359,18 @@ FN f64 sbi_sigmoid_f64(f64 x) {
 
 // ---------------------------------------------------------------- silu
 
-// x sigmoid(v), where v has the sign of x: a tiny x is scaled, a large one is the value itself, below -800 the limit.
-FN f64 sbi_gated(f64 x, f64 v, f64 v_low) {
+// x g, g the sigmoid or the distribution at x: a tiny x is scaled, beyond 40 it is the value itself, below -800 the limit.
+FN f64 sbi_gated(f64 x, sbi_scaled g) {
     f64 size = FLOAT64(BITS64(x) & 0x7fffffffffffffffu);
     u64 tiny = size < K(0x1p-500) ? (u64)400 : (u64)0;
-    f64 z = (size > K(800.0) ? FLOAT64((BITS64(x) & 0x8000000000000000u) | 0x4089000000000000u) : x) * FLOAT64((tiny + 1023u) << 52);
-    sbi_scaled g = sbi_sigmoid_pair(v, v_low);
+    f64 z = sbi_within_800(x) * FLOAT64((tiny + 1023u) << 52);
     sbi_pair p = sbi_product_exact(z, g.s.high);
     f64 y = sbi_times_power(p.high + (p.low + z * g.s.low), g.m - tiny);
     y = x > K(40.0) ? x : y;
     return x == x ? y : SBI_NAN64;
 }
 
-FN f64 sbi_silu_f64(f64 x) { return sbi_gated(x, sbi_within_800(x), K(0.0)); }
+FN f64 sbi_silu_f64(f64 x) { return sbi_gated(x, sbi_sigmoid_pair(sbi_within_800(x), K(0.0))); }
 
 // ---------------------------------------------------------------- silu_grad
 
@@ -394,12 +393,20 @@ FN f64 sbi_gated_slope(f64 v, f64 v_low, sbi_pair w) {
     return sbi_times_power(q.high + q.low, below ? g.m : (u64)2046);
 }
 
-// Beside its zero z0 = -1.27846...: (x - z0) g(x - z0), the zero in three words.
+// Beside a zero z = a + b + c of a slope it is d (slope + d q), d = x - z.
+FN sbi_pair sbi_from_zero(f64 x, f64 a, f64 b, f64 c) {
+    sbi_pair d = sbi_sum_exact(x - a, K(0.0) - b);
+    return sbi_pair_of(d.high, d.low - c);
+}
+FN f64 sbi_zero_series(sbi_pair d, f64 q, f64 slope, f64 slope_low) {
+    sbi_pair p = sbi_product_exact(d.high, slope);
+    return p.high + ((d.high * d.high) * q + (p.low + (d.high * slope_low + d.low * slope)));
+}
+
 FN f64 sbi_silu_grad_f64(f64 x) {
     f64 z = sbi_within_800(x);
     f64 y = sbi_gated_slope(z, K(0.0), sbi_pair_of(z, K(0.0)));
-    sbi_pair d = sbi_sum_exact(z - K(-0x1.474973c84120bp+0), K(0x1.f8d74bc9ac154p-54));
-    f64 d_low = d.low + K(0x1.44a50180ba780p-108);
+    sbi_pair d = sbi_from_zero(z, K(-0x1.474973c84120bp+0), K(-0x1.f8d74bc9ac154p-54), K(-0x1.44a50180ba780p-108));
     f64 t = d.high;
     f64 q = K(-0x1.f28009dc16b7cp-16);
     q = q * t + K(-0x1.575affc6c30f7p-15);
@@ -410,9 +417,238 @@ FN f64 sbi_silu_grad_f64(f64 x) {
     q = q * t + K(-0x1.f2d0e32bc299fp-7);
     q = q * t + K(0x1.353eb573ca45ep-6);
     q = q * t + K(0x1.2c563458cc0adp-3);
-    sbi_pair p = sbi_product_exact(t, K(0x1.be1410460527fp-3));
-    f64 near = p.high + ((t * t) * q + (p.low + (t * K(-0x1.2541062177473p-58) + d_low * K(0x1.be1410460527fp-3))));
+    f64 near = sbi_zero_series(d, q, K(0x1.be1410460527fp-3), K(-0x1.2541062177473p-58));
     y = t * t < K(0x1p-8) ? near : y;
+    return x == x ? y : SBI_NAN64;
+}
+
+// ---------------------------------------------------------------- softplus, log_sigmoid
+
+// log(1 + e^x) = max(x, 0) + log(1 + e), e = e^-|x|; beyond 64 one of the two alone.
+FN f64 sbi_softplus_value(f64 x) {
+    f64 z = sbi_within_800(x);
+    sbi_decayed g = sbi_decay_f64(z, K(0.0));
+    u64 halve = g.e.high > K(0.41) ? (u64)1 : (u64)0; // 1 + e = 2 (1 + f)
+    sbi_pair half_way = sbi_sum_ordered(K(-0.5), K(0.5) * g.e.high);
+    f64 f = halve ? half_way.high : g.e.high;
+    f64 f_low = halve ? half_way.low + K(0.5) * g.e.low : g.e.low;
+    sbi_pair h = sbi_log_fraction(f, f_low);
+    sbi_pair u = sbi_sum_ordered(halve ? K(0x1.62e42fefa3800p-1) : K(0.0), h.high);
+    sbi_pair v = sbi_sum_exact(z > K(0.0) ? z : K(0.0), u.high);
+    f64 y = v.high + (v.low + (u.low + (h.low + (halve ? K(0x1.ef35793c76730p-45) : K(0.0)))));
+    f64 far = sbi_times_power(g.h.high + g.h.low, g.m);
+    y = x < K(-64.0) ? far : y;
+    return x > K(64.0) ? x : y;
+}
+
+FN f64 sbi_softplus_f64(f64 x) { return sbi_canon_f64(sbi_softplus_value(x)); }
+
+FN f64 sbi_log_sigmoid_f64(f64 x) { // -softplus(-x)
+    f64 y = sbi_softplus_value(FLOAT64(BITS64(x) ^ 0x8000000000000000u));
+    return sbi_canon_f64(FLOAT64(BITS64(y) ^ 0x8000000000000000u));
+}
+
+// ---------------------------------------------------------------- gelu_tanh
+
+// x sigmoid(v), v = 2 sqrt(2/pi) (x + 0.044715 x^3), and w = x v', for x within 21.9, where all has vanished.
+typedef struct sbi_gelu_argument { sbi_pair v, w; } sbi_gelu_argument;
+
+FN f64 sbi_within_22(f64 x) {
+    f64 z = x > K(21.9) ? K(21.9) : x;
+    return z < K(-21.9) ? K(-21.9) : z;
+}
+
+FN sbi_gelu_argument sbi_gelu_of(f64 x) {
+    sbi_gelu_argument y;
+    sbi_pair z = sbi_product_exact(x, x);
+    sbi_pair g = sbi_product_exact(z.high, K(0x1.2444f2a4d8b4bp-4));
+    sbi_pair k = sbi_product_exact(z.high, K(0x1.b6676bf7450f0p-3));
+    sbi_pair a = sbi_sum_exact(K(0x1.9884533d43651p+0), g.high), b = sbi_sum_exact(K(0x1.9884533d43651p+0), k.high);
+    f64 a_low = a.low + ((g.low + z.low * K(0x1.2444f2a4d8b4bp-4)) + (z.high * K(-0x1.6c843a29d1c70p-61) + K(-0x1.cbc0d30ebfd15p-54)));
+    f64 b_low = b.low + ((k.low + z.low * K(0x1.b6676bf7450f0p-3)) + (z.high * K(0x1.bba7351828aabp-57) + K(-0x1.cbc0d30ebfd15p-54)));
+    y.v = sbi_product_exact(x, a.high);
+    y.v.low = y.v.low + x * a_low;
+    y.w = sbi_product_exact(x, b.high);
+    y.w.low = y.w.low + x * b_low;
+    return y;
+}
+
+FN f64 sbi_gelu_tanh_f64(f64 x) {
+    sbi_gelu_argument g = sbi_gelu_of(sbi_within_22(x));
+    return sbi_gated(x, sbi_sigmoid_pair(g.v.high, g.v.low));
+}
+
+FN f64 sbi_gelu_tanh_grad_f64(f64 x) {
+    f64 z = sbi_within_22(x);
+    sbi_gelu_argument g = sbi_gelu_of(z);
+    f64 y = sbi_gated_slope(g.v.high, g.v.low, g.w);
+    sbi_pair d = sbi_from_zero(z, K(-0x1.81429f9e97e4dp-1), K(0x1.4f523ed77dbdcp-55), K(-0x1.a649fca8ac0e5p-109));
+    f64 q = K(0x1.146d2575f51c3p-12);
+    q = q * d.high + K(-0x1.e5acb288cca23p-11);
+    q = q * d.high + K(-0x1.3d8d5c5e4c5ccp-9);
+    q = q * d.high + K(0x1.58c9dfb6e811dp-8);
+    q = q * d.high + K(0x1.427996dbdffc2p-6);
+    q = q * d.high + K(-0x1.104a83ecccd7bp-6);
+    q = q * d.high + K(-0x1.d2b7734647096p-4);
+    q = q * d.high + K(-0x1.029615edb089ep-6);
+    q = q * d.high + K(0x1.8cd1a2b2fff33p-2);
+    f64 near = sbi_zero_series(d, q, K(0x1.b8bacd2c96b91p-2), K(0x1.7625a206be83dp-56));
+    y = d.high * d.high < K(0x1p-8) ? near : y;
+    return x == x ? y : SBI_NAN64;
+}
+
+// ---------------------------------------------------------------- the tail of the normal distribution
+
+FN sbi_pair sbi_horner_step(sbi_pair y, sbi_pair t, f64 c, f64 c_low) { // c + t y
+    sbi_pair p = sbi_product_exact(t.high, y.high), s = sbi_sum_exact(c, p.high);
+    return sbi_pair_of(s.high, (s.low + c_low) + (p.low + (t.high * y.low + t.low * y.high)));
+}
+
+// e^(a^2/2) Phi(-a), 0 <= a <= 40, a in two words: Q(t) / (a + 7/2), t = (a - 7/2) / (a + 7/2).
+FN sbi_pair sbi_normal_tail(f64 a, f64 a_low) {
+    sbi_pair n = sbi_sum_exact(a, K(-3.5)), d = sbi_sum_exact(a, K(3.5));
+    n.low = n.low + a_low;
+    d.low = d.low + a_low;
+    sbi_pair t = sbi_quotient(n, d);
+    f64 q = K(-0x1.8045784e591ffp-33);
+    q = q * t.high + K(-0x1.826dcd6f59d32p-31);
+    q = q * t.high + K(-0x1.2833c66eccbe9p-37);
+    q = q * t.high + K(0x1.2dae2918c306fp-28);
+    q = q * t.high + K(0x1.d4fd42b0d9ba6p-28);
+    q = q * t.high + K(-0x1.379b28d42325fp-27);
+    q = q * t.high + K(-0x1.61f2933534327p-25);
+    q = q * t.high + K(-0x1.a95db22f12d1bp-26);
+    q = q * t.high + K(0x1.1707ab0f7a8e0p-23);
+    q = q * t.high + K(0x1.385bddf50b3edp-22);
+    q = q * t.high + K(-0x1.3d2703574bbf3p-23);
+    q = q * t.high + K(-0x1.8ca6d8a25be15p-20);
+    q = q * t.high + K(-0x1.3828efae19d99p-20);
+    q = q * t.high + K(0x1.7b435e4dcf166p-18);
+    q = q * t.high + K(0x1.82137c1873cc6p-17);
+    q = q * t.high + K(-0x1.3b394e7e00706p-16);
+    q = q * t.high + K(-0x1.3d06448311101p-14);
+    q = q * t.high + K(0x1.19285f04bd363p-14);
+    q = q * t.high + K(0x1.f3cfa9810bdf0p-12);
+    q = q * t.high + K(-0x1.d2a140fdf6d3ep-12);
+    q = q * t.high + K(-0x1.a200796706b20p-9);
+    q = q * t.high + K(0x1.a86cec765b088p-8);
+    sbi_pair y = sbi_pair_of(q, K(0.0));
+    y = sbi_horner_step(y, t, K(0x1.1d35bdee1234ap-6), K(0.0));
+    y = sbi_horner_step(y, t, K(-0x1.db5837f7f54b7p-4), K(0x1.1daed5ab34a81p-60));
+    y = sbi_horner_step(y, t, K(0x1.42fec3680acbep-2), K(-0x1.f19a8161f44c6p-58));
+    y = sbi_horner_step(y, t, K(-0x1.2191517fa27b8p-1), K(-0x1.0a0d97e827b18p-55));
+    y = sbi_horner_step(y, t, K(0x1.7d241a953a614p-1), K(-0x1.e5b145659428cp-59));
+    return sbi_quotient(y, d);
+}
+
+// e^-(z + z_low) times tail = (s.high + s.low) 2^(m - 2046), 0 <= z <= 800; one: 1 less that.
+typedef struct sbi_tailed { sbi_scaled tail; sbi_pair rest; } sbi_tailed;
+
+FN sbi_tailed sbi_tail_of(sbi_pair z, sbi_pair tail) {
+    sbi_reduced g = sbi_exp_reduce(K(0.0) - z.high, K(0.0) - z.low);
+    sbi_pair e = sbi_exp_sum(K(1.0), g.r, g.r_low);
+    sbi_pair h = sbi_sum_ordered(e.high, e.low), p = sbi_product_exact(h.high, tail.high);
+    f64 p_low = p.low + (h.high * tail.low + h.low * tail.high);
+    f64 power = FLOAT64(0x3ff0000000000000u + (BITS64(g.t) << 52));
+    power = z.high > K(64.0) ? K(0.0) : power;
+    sbi_pair one = sbi_sum_exact(K(1.0), K(0.0) - p.high * power);
+    sbi_tailed y;
+    y.tail.s = sbi_pair_of(p.high, p_low);
+    y.tail.m = SBI_POWER(g.t);
+    y.rest = sbi_pair_of(one.high, one.low - p_low * power);
+    return y;
+}
+
+// ---------------------------------------------------------------- erf, erfc
+
+// 2 Phi(-sqrt(2) |x|), and 1 less that.
+FN sbi_tailed sbi_erfc_of(f64 x) {
+    f64 a = FLOAT64(BITS64(x) & 0x7fffffffffffffffu);
+    a = a > K(28.0) ? K(28.0) : a;
+    sbi_pair b = sbi_product_exact(a, K(0x1.6a09e667f3bcdp+0));
+    sbi_pair tail = sbi_normal_tail(b.high, b.low + a * K(-0x1.bdd3413b26456p-54));
+    return sbi_tail_of(sbi_product_exact(a, a), sbi_pair_of(tail.high + tail.high, tail.low + tail.low));
+}
+
+FN f64 sbi_erfc_f64(f64 x) {
+    sbi_tailed v = sbi_erfc_of(x);
+    f64 small = sbi_times_power(v.tail.s.high + v.tail.s.low, v.tail.m);
+    sbi_pair one = sbi_sum_ordered(K(1.0), v.rest.high);
+    f64 large = one.high + (one.low + v.rest.low);
+    f64 y = x < K(0.0) ? large : small;
+    return x == x ? y : SBI_NAN64;
+}
+
+// Beside 0 the odd series, x (2/sqrt(pi) + z q(z)).
+FN f64 sbi_erf_f64(f64 x) {
+    sbi_tailed v = sbi_erfc_of(x);
+    u64 sign = BITS64(x) & 0x8000000000000000u;
+    f64 a = FLOAT64(BITS64(x) ^ sign);
+    u64 tiny = a < K(0x1p-900) ? (u64)200 : (u64)0;
+    f64 b = a * FLOAT64((1023u + tiny) << 52);
+    f64 z = a * a;
+    f64 q = K(0x1.cac3adf531b41p-27);
+    q = q * z + K(-0x1.5dd2aa62eb12ep-23);
+    q = q * z + K(0x1.b9d791f41c41fp-20);
+    q = q * z + K(-0x1.f4d2061b0dba6p-17);
+    q = q * z + K(0x1.f9a325cb67f8fp-14);
+    q = q * z + K(-0x1.c02db3fdba119p-11);
+    q = q * z + K(0x1.565bcd0e6738ep-8);
+    q = q * z + K(-0x1.b82ce31288b13p-6);
+    q = q * z + K(0x1.ce2f21a042be2p-4);
+    q = q * z + K(-0x1.812746b0379e7p-2);
+    q = q * z + K(0x1.1ae3a914fed80p-56);
+    sbi_pair p = sbi_product_exact(b, K(0x1.20dd750429b6dp+0));
+    f64 near = (p.high + (p.low + b * q)) * FLOAT64((1023u - tiny) << 52);
+    f64 y = a < K(0.5) ? near : v.rest.high + v.rest.low;
+    return x == x ? FLOAT64(BITS64(y) | sign) : SBI_NAN64;
+}
+
+// ---------------------------------------------------------------- gelu
+
+// a = |x|, at most 39, where all has vanished.
+FN f64 sbi_gelu_size(f64 x) {
+    f64 a = FLOAT64(BITS64(x) & 0x7fffffffffffffffu);
+    return a > K(39.0) ? K(39.0) : a;
+}
+FN sbi_pair sbi_half_square(f64 a) {
+    sbi_pair z = sbi_product_exact(a, a);
+    return sbi_pair_of(K(0.5) * z.high, K(0.5) * z.low);
+}
+
+// x Phi(x)
+FN f64 sbi_gelu_f64(f64 x) {
+    f64 a = sbi_gelu_size(x);
+    sbi_tailed v = sbi_tail_of(sbi_half_square(a), sbi_normal_tail(a, K(0.0)));
+    u64 below = x < K(0.0) ? (u64)1 : (u64)0;
+    f64 s = below ? v.tail.s.high : v.rest.high, s_low = below ? v.tail.s.low : v.rest.low;
+    sbi_scaled g;
+    g.s = sbi_pair_of(s, s_low);
+    g.m = below ? v.tail.m : (u64)2046;
+    return sbi_gated(x, g);
+}
+
+// Phi(x) + x phi(x): with B = e^(a^2/2) (Phi(-a) - a phi(a)), e^(-a^2/2) B below 0, 1 less that above.
+FN f64 sbi_gelu_grad_f64(f64 x) {
+    f64 a = sbi_gelu_size(x);
+    sbi_pair tail = sbi_normal_tail(a, K(0.0)), p = sbi_product_exact(a, K(0x1.9884533d43651p-2));
+    sbi_pair b = sbi_sum_exact(tail.high, K(0.0) - p.high);
+    b.low = b.low + (tail.low - (p.low + a * K(-0x1.cbc0d30ebfd15p-56)));
+    sbi_tailed v = sbi_tail_of(sbi_half_square(a), b);
+    f64 below = sbi_times_power(v.tail.s.high + v.tail.s.low, v.tail.m);
+    f64 y = x < K(0.0) ? below : v.rest.high + v.rest.low;
+    sbi_pair d = sbi_from_zero(FLOAT64(BITS64(a) | (BITS64(x) & 0x8000000000000000u)), K(-0x1.80ead197f00b4p-1), K(0x1.13e74c58cada8p-56), K(0x1.65d4b5b9cdd03p-111));
+    f64 q = K(0x1.86937c4220e4cp-13);
+    q = q * d.high + K(-0x1.861b61b8821eap-11);
+    q = q * d.high + K(-0x1.258a6b0a955acp-9);
+    q = q * d.high + K(0x1.297b93ea5c286p-8);
+    q = q * d.high + K(0x1.3e346def2bfaep-6);
+    q = q * d.high + K(-0x1.e4088243a6791p-7);
+    q = q * d.high + K(-0x1.d2fa4c17c7e7ep-4);
+    q = q * d.high + K(-0x1.2a2ef9bb86679p-6);
+    q = q * d.high + K(0x1.8d9a941de3ac5p-2);
+    f64 near = sbi_zero_series(d, q, K(0x1.b9d98fa5a3215p-2), K(0x1.f7c1a23190c7cp-56));
+    y = d.high * d.high < K(0x1p-8) ? near : y;
     return x == x ? y : SBI_NAN64;
 }
 #endif
