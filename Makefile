@@ -2,8 +2,9 @@
 # The front door. `make help` lists the targets.
 BUILD ?= build
 JOBS ?= $(shell nproc)
+PREFIX ?= /usr/local
 
-.PHONY: help deps build check test demo onefile proof bench clean
+.PHONY: help deps build check test demo install onefile proof bench clean
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
 
@@ -28,6 +29,12 @@ test: build
 ## make demo    one language model, two routes, the same bits (under two minutes once built)
 demo: build
 	@tools/demo.sh $(BUILD)
+
+## make install  the command, libraries, header, pkg-config and CMake files, manual page: PREFIX (/usr/local), DESTDIR
+install:
+	@test -f $(BUILD)/build.ninja || cmake -S . -B $(BUILD) -G Ninja -DSAMEBITS_TESTS=OFF
+	@ninja -C $(BUILD) -j $(JOBS) samebits_command samebits_static samebits_shared
+	@DESTDIR="$(DESTDIR)" cmake --install $(BUILD) --prefix "$(PREFIX)"
 
 ## make onefile the library as build/samebits.c and build/samebits.h
 onefile:
