@@ -133,15 +133,23 @@ typedef struct sb_gemm_options {
 } sb_gemm_options;
 SB_API sb_status sb_gemm(sb_context *ctx, const sb_gemm_options *options, const sb_array *a, const sb_array *b,
                          const sb_array *bias, sb_array *c, sb_error *err); // options, bias may be NULL
-SB_API sb_status sb_dot(sb_context *ctx, const sb_array *a, const sb_array *b, sb_array *out, sb_error *err); // T2; a[n] b[n] out[]
+SB_API sb_status sb_dot(sb_context *ctx, const sb_array *a, const sb_array *b, sb_array *out, sb_error *err); // T2; real a[n] b[n] out[]
 
-// Reductions, T2, over one axis (0 .. ndim-1, negative from the end) or over all (SB_ALL).
-// out: the shape without that axis ([] for SB_ALL); float32, int64 for ARGMAX (position within the axis; over SB_ALL
-// the row-major position). float32 input only. An axis that x does not have: SB_ERR_ARGUMENT; SB_MEAN, SB_MAX, SB_ARGMAX of
-// nothing (where there is an output): SB_ERR_EMPTY.
+// Reductions, T2, of real x over one axis (0 .. ndim-1, negative from the end) or over all (SB_ALL).
+// out: the shape without that axis ([] for SB_ALL); x's dtype, int64 for SB_ARGMAX and SB_ARGMIN (position within the axis;
+// over SB_ALL the row-major position). SB_NORM1 is S(|x|), SB_NORM2 the root of S(x x), SB_NORM_MAX the greatest |x|. An axis
+// that x does not have: SB_ERR_ARGUMENT; nothing to reduce where there is an output: SB_ERR_EMPTY, but for SB_SUM, SB_NORM1
+// and SB_NORM2, which are +0.
 #define SB_ALL (-1000)
-typedef enum sb_reduction { SB_SUM = 1, SB_MEAN, SB_MAX, SB_ARGMAX } sb_reduction;
+typedef enum sb_reduction {
+    SB_SUM = 1, SB_MEAN, SB_MAX, SB_ARGMAX, SB_MIN, SB_ARGMIN, SB_NORM1, SB_NORM2, SB_NORM_MAX
+} sb_reduction;
 SB_API sb_status sb_reduce(sb_context *ctx, sb_reduction kind, int axis, const sb_array *x, sb_array *out, sb_error *err);
+// Variance, and the standard deviation (its root), of the terms along an axis: S(d d) / (n - ddof) with d = RN64(x - mean).
+// out as for sb_reduce; mean (float64, of out's shape, may be NULL): the binary64 mean. ddof in 0 .. n-1 (else
+// SB_ERR_ARGUMENT); nothing: SB_ERR_EMPTY.
+SB_API sb_status sb_variance(sb_context *ctx, int axis, int64_t ddof, const sb_array *x, sb_array *mean, sb_array *out, sb_error *err);
+SB_API sb_status sb_deviation(sb_context *ctx, int axis, int64_t ddof, const sb_array *x, sb_array *mean, sb_array *out, sb_error *err);
 SB_API sb_status sb_total(sb_context *ctx, const sb_array *x, double *out, sb_error *err);        // S(x) in binary64, x float32 or float64
 SB_API sb_status sb_sum_squares(sb_context *ctx, const sb_array *x, double *out, sb_error *err);  // S(x*x) in binary64
 

@@ -32,81 +32,68 @@ double ref_sum(int64_t n, const double *x, const uint8_t *present) {
     return s;
 }
 
-// "Product terms (dot): RN64 of the product, then added."
-void ref_dot_f32(int64_t n, const float *a, const float *b, float *out) {
+static int finite64(double x) { return x - x == 0.0; }
+
+// S(d d) with d = RN64(x - mean), times c: "where c is small, d = RN64(RN64(x c) - RN64(mean c)), else RN64(RN64(x - mean) c)".
+static double squares(int64_t n, const double *x, double mean, double c) {
     double *term = ref_memory(n, sizeof *term);
-    for (int64_t j = 0; j < n; j++)
-        term[j] = (double)a[j] * (double)b[j];
-    float s = (float)ref_sum(n, term, NULL);
-    *out = ref_canon32(s);
-    free(term);
-}
-
-double ref_total_f32(int64_t n, const float *x, int squares) {
-    double *term = ref_memory(n, sizeof *term);
-    for (int64_t j = 0; j < n; j++)
-        term[j] = squares ? (double)x[j] * (double)x[j] : (double)x[j];
-    double s = ref_sum(n, term, NULL);
-    free(term);
-    return ref_canon64(s);
-}
-
-double ref_total_f64(int64_t n, const double *x, int squares) {
-    double *term = ref_memory(n, sizeof *term);
-    for (int64_t j = 0; j < n; j++)
-        term[j] = squares ? x[j] * x[j] : x[j];
-    double s = ref_sum(n, term, NULL);
-    free(term);
-    return ref_canon64(s);
-}
-
-static float reduce_sum(int64_t n, const float *x) {
-    double s = ref_total_f32(n, x, 0);
-    return ref_canon32((float)s);
-}
-
-// "if minimum = maximum as numbers over the terms, the mean is that value (a zero is +0); NaN terms: NaN".
-static float reduce_mean(int64_t n, const float *x) {
-    float low = x[0], high = x[0];
     for (int64_t j = 0; j < n; j++) {
-        low = ref_min32(low, x[j]);
-        high = ref_max32(high, x[j]);
+        double d;
+        if (c < 1.0) {
+            double scaled = x[j] * c, middle = mean * c;
+            d = scaled - middle;
+        } else {
+            d = x[j] - mean;
+            d = d * c;
+        }
+        term[j] = d * d;
+    }
+    double s = ref_sum(n, term, NULL);
+    free(term);
+    return s;
+}
+
+// S(d d) / divisor, or its root. "On float64 data whose S(d d) is not finite, or below 2^-900, d is taken times c = 2^-600,
+// or 2^600, and the result, rounded each time, times 1/c (the root) or twice times 1/c."
+static double spread(int wide, int64_t n, const double *x, double mean, double divisor, int root) {
+    double c = 1.0, q = squares(n, x, mean, c);
+    if (wide && !finite64(q))
+        c = ref_float64((uint64_t)(1023 - 600) << 52);
+    else if (wide && q < ref_float64((uint64_t)(1023 - 900) << 52))
+        c = ref_float64((uint64_t)(1023 + 600) << 52);
+    if (c != 1.0)
+        q = squares(n, x, mean, c);
+    double back = 1.0 / c, v = q / divisor;
+    if (root) {
+        v = ref_sqrt64(v);
+        return v * back;
+    }
+    v = v * back;
+    return v * back;
+}
+
+// The mean in binary64. "NaN if a term is NaN; if minimum = maximum as numbers, that number (a zero is +0); else RN64(S/n);
+// where S is not finite though every term is, RN64(S(x 2^-64)/n) 2^64."
+static double mean64(int64_t n, const double *x) {
+    double low = x[0], high = x[0];
+    for (int64_t j = 0; j < n; j++) {
+        low = ref_min64(low, x[j]);
+        high = ref_max64(high, x[j]);
     }
     if (low == high)
-        return low == 0 ? 0.0f : low;
-    double s = ref_total_f32(n, x, 0);
-    double mean = s / (double)n;
-    return ref_canon32((float)mean);
+        return low == 0 ? 0.0 : low;
+    double s = ref_sum(n, x, NULL), mean = s / (double)n;
+    if (finite64(low) && finite64(high) && !finite64(s)) {
+        double *shrunk = ref_memory(n, sizeof *shrunk);
+        for (int64_t j = 0; j < n; j++)
+            shrunk[j] = x[j] * ref_float64((uint64_t)(1023 - 64) << 52);
+        s = ref_sum(n, shrunk, NULL);
+        free(shrunk);
+        mean = s / (double)n;
+        mean = mean * ref_float64((uint64_t)(1023 + 64) << 52);
+    }
+    return ref_canon64(mean);
 }
 
-static float reduce_max(int64_t n, const float *x) {
-    float m = x[0];
-    for (int64_t j = 0; j < n; j++)
-        m = ref_max32(m, x[j]);
-    return m;
-}
-
-// "never pick a NaN while a number remains; lowest index on a tie".
-static int64_t reduce_argmax(int64_t n, const float *x) {
-    int64_t best = -1;
-    for (int64_t j = 0; j < n; j++)
-        if (x[j] == x[j] && (best < 0 || x[j] > x[best]))
-            best = j;
-    return best < 0 ? 0 : best;
-}
-
-void ref_reduce_f32(sb_reduction kind, int64_t outer, int64_t count, int64_t inner, const float *x, void *out) {
-    float *term = ref_memory(count, sizeof *term);
-    for (int64_t o = 0; o < outer; o++)
-        for (int64_t i = 0; i < inner; i++) {
-            for (int64_t j = 0; j < count; j++)
-                term[j] = x[(o * count + j) * inner + i];
-            switch (kind) {
-            case SB_SUM: ((float *)out)[o * inner + i] = reduce_sum(count, term); break;
-            case SB_MEAN: ((float *)out)[o * inner + i] = reduce_mean(count, term); break;
-            case SB_MAX: ((float *)out)[o * inner + i] = reduce_max(count, term); break;
-            case SB_ARGMAX: ((int64_t *)out)[o * inner + i] = reduce_argmax(count, term); break;
-            }
-        }
-    free(term);
-}
+#define REF_TEXT "ref_sum_typed.h"
+#include "ref_both.h"

@@ -36,10 +36,17 @@ void *ref_memory(int64_t count, size_t item); // zeroed; ends the program when t
 // ---- ref_sum.c: T2
 double ref_sum(int64_t n, const double *x, const uint8_t *present); // S; present NULL: every term is there
 void ref_dot_f32(int64_t n, const float *a, const float *b, float *out);
-double ref_total_f32(int64_t n, const float *x, int squares);  // S(x), S(x x)
-double ref_total_f64(int64_t n, const double *x, int squares);
-// x[outer, count, inner]; out[outer, inner], float32 or int64 (SB_ARGMAX).
+void ref_dot_f64(int64_t n, const double *a, const double *b, double *out);
+double ref_total_f32(int64_t n, const float *x, int squared);  // S(x), S(x x)
+double ref_total_f64(int64_t n, const double *x, int squared);
+// x[outer, count, inner]; out[outer, inner], of x's type or int64 (SB_ARGMAX, SB_ARGMIN).
 void ref_reduce_f32(sb_reduction kind, int64_t outer, int64_t count, int64_t inner, const float *x, void *out);
+void ref_reduce_f64(sb_reduction kind, int64_t outer, int64_t count, int64_t inner, const double *x, void *out);
+// The variance, or its root; mean (NULL is fine) in binary64.
+void ref_variance_f32(int64_t outer, int64_t count, int64_t inner, int64_t ddof, int root, const float *x, float *out,
+                      double *mean);
+void ref_variance_f64(int64_t outer, int64_t count, int64_t inner, int64_t ddof, int root, const double *x, double *out,
+                      double *mean);
 
 // ---- ref_product.c: T3
 // The product over k = first .. first+count-1; a[(k - first) * step_a] and so on; pairs that are not present are skipped.

@@ -66,8 +66,24 @@ static sb_status reference_operation(const sbi_device *device, const sbi_op *op,
     case SBI_OP_GEMM:
         ref_gemm_f32(n[3] != 0, n[4] != 0, n[0], n[1], n[2], in[0], in[1], in[2], n[5] != 0, (float)r[0], n[6] != 0, out[0]);
         return SB_OK;
-    case SBI_OP_DOT: ref_dot_f32(n[0], in[0], in[1], out[0]); return SB_OK;
-    case SBI_OP_REDUCE: ref_reduce_f32((sb_reduction)n[0], n[1], n[2], n[3], in[0], out[0]); return SB_OK;
+    case SBI_OP_DOT:
+        if (wide)
+            ref_dot_f64(n[0], in[0], in[1], out[0]);
+        else
+            ref_dot_f32(n[0], in[0], in[1], out[0]);
+        return SB_OK;
+    case SBI_OP_REDUCE:
+        if (op->in[0]->dtype == SB_F64)
+            ref_reduce_f64((sb_reduction)n[0], n[1], n[2], n[3], in[0], out[0]);
+        else
+            ref_reduce_f32((sb_reduction)n[0], n[1], n[2], n[3], in[0], out[0]);
+        return SB_OK;
+    case SBI_OP_VARIANCE:
+        if (wide)
+            ref_variance_f64(n[1], n[2], n[3], n[4], n[5] != 0, in[0], out[0], out[1]);
+        else
+            ref_variance_f32(n[1], n[2], n[3], n[4], n[5] != 0, in[0], out[0], out[1]);
+        return SB_OK;
     case SBI_OP_TOTAL:
         *op->real_out = op->in[0]->dtype == SB_F32 ? ref_total_f32(n[0], in[0], n[1] != 0)
                                                    : ref_total_f64(n[0], in[0], n[1] != 0);

@@ -1,51 +1,71 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums, means, maxima, argmax, totals against their definitions, and faults people met elsewhere.
+// Reductions, variances, totals against their definitions, and faults people met elsewhere.
 #include "grid.h"
 
-// The definitions, term by term. x[outer, count, inner].
-static void define(int kind, const float *x, int64_t outer, int64_t count, int64_t inner, float *out, int64_t *index) {
-    double *column = grid_room(count, sizeof *column);
+#include <math.h>
+
+enum { VARIANCE = SB_NORM_MAX + 1, DEVIATION };
+
+// The definitions, term by term, in binary64; a result in float32 is rounded. x[outer, count, inner].
+static void define(int kind, sb_dtype real, const double *x, int64_t outer, int64_t count, int64_t inner, void *out) {
+    double *terms = grid_room(count, sizeof *terms);
     for (int64_t o = 0; o < outer * inner; o++) {
-        const float *at = x + o / inner * count * inner + o % inner;
-        int64_t best = 0;
+        const double *at = x + o / inner * count * inner + o % inner;
+        int64_t most = 0, least = 0;
         int nans = 0;
-        float low = 0.0f, high = 0.0f;
+        double low = at[0], high = at[0], largest = 0.0, want = 0.0;
         for (int64_t j = 0; j < count; j++) {
-            float v = at[j * inner];
-            column[j] = (double)v;
+            double v = at[j * inner], size = fabs(v);
             nans += v != v;
-            if (j == 0 || v < low) low = v;
-            if (j == 0 || v > high || (v == high && (grid_bits(high) >> 31))) high = v;
-            float b = at[best * inner];
-            if (v == v && (b != b || v > b)) best = j;
+            if (v < low || (v == low && signbit(v))) low = v;
+            if (v > high || (v == high && signbit(high))) high = v;
+            if (size > largest) largest = size;
+            double m = at[most * inner], l = at[least * inner];
+            if (v == v && (m != m || v > m)) most = j;
+            if (v == v && (l != l || v < l)) least = j;
+            terms[j] = kind == SB_NORM1 ? size : kind == SB_NORM2 ? v * v : v;
         }
-        double s = grid_sum(column, count, 1);
-        if (kind == SB_SUM) out[o] = grid_canon((float)s);
-        if (kind == SB_MEAN) {
-            out[o] = grid_canon((float)(s / (double)count));
-            if (!nans && low == high) out[o] = low == 0.0f ? 0.0f : low;
+        double s = grid_sum(terms, count, 1), mean = !nans && low == high ? low + 0.0 : s / (double)count;
+        switch (kind) {
+        case SB_SUM: case SB_NORM1: want = s; break;
+        case SB_NORM2: want = sqrt(s); break;
+        case SB_MEAN: want = mean; break;
+        case SB_MAX: want = high; break;
+        case SB_MIN: want = low; break;
+        case SB_NORM_MAX: want = largest; break;
+        case SB_ARGMAX: ((int64_t *)out)[o] = most; continue;
+        case SB_ARGMIN: ((int64_t *)out)[o] = least; continue;
+        default: // the variance, the deviation
+            for (int64_t j = 0; j < count; j++) terms[j] = (at[j * inner] - mean) * (at[j * inner] - mean);
+            want = grid_sum(terms, count, 1) / (double)(kind == VARIANCE ? count - 1 : count);
+            if (kind == DEVIATION) want = sqrt(want);
         }
-        if (kind == SB_MAX) out[o] = nans ? grid_float(0x7fc00000u) : high;
-        if (kind == SB_ARGMAX) index[o] = best;
+        if (nans) want = grid_canon64((double)NAN);
+        if (real == SB_F32) ((float *)out)[o] = grid_canon((float)want);
+        else ((double *)out)[o] = grid_canon64(want);
     }
-    free(column);
+    free(terms);
 }
 
-static void check(sb_context *ctx, int kind, int values, int64_t outer, int64_t count, int64_t inner) {
+static void check(sb_context *ctx, int kind, sb_dtype real, int values, int64_t outer, int64_t count, int64_t inner) {
+    static const char *const names[] = {"", "sum", "mean", "max", "argmax", "min", "argmin", "norm1", "norm2", "norm max", "variance", "deviation"};
     int64_t size = outer * count * inner, n = outer * inner;
-    float *x = grid_values(values, size), *want = grid_room(n, sizeof *want);
-    int64_t *index = grid_room(n, sizeof *index);
-    define(kind, x, outer, count, inner, want, index);
-    sb_array *a = ARRAY(ctx, SB_F32, x, outer, count, inner);
-    sb_array *out = ARRAY(ctx, kind == SB_ARGMAX ? SB_I64 : SB_F32, NULL, outer, inner);
-    DONE(sb_reduce(ctx, (sb_reduction)kind, 1, a, out, &err));
-    if (kind == SB_ARGMAX) EXPECT(out, index, "argmax");
-    else EXPECT(out, want, kind == SB_SUM ? "sum" : kind == SB_MEAN ? "mean" : "max");
+    float *narrow = grid_values(values, size);
+    double *x = grid_room(size, sizeof *x);
+    void *want = grid_room(n, 8);
+    for (int64_t i = 0; i < size; i++) x[i] = real == SB_F32 ? (double)narrow[i] : (double)narrow[i] * (1.0 + 0x1p-40);
+    define(kind, real, x, outer, count, inner, want);
+    sb_array *a = ARRAY(ctx, real, real == SB_F32 ? (void *)narrow : (void *)x, outer, count, inner);
+    sb_array *out = ARRAY(ctx, kind == SB_ARGMAX || kind == SB_ARGMIN ? SB_I64 : real, NULL, outer, inner);
+    if (kind == VARIANCE) DONE(sb_variance(ctx, 1, 1, a, NULL, out, &err));
+    else if (kind == DEVIATION) DONE(sb_deviation(ctx, -2, 0, a, NULL, out, &err));
+    else DONE(sb_reduce(ctx, (sb_reduction)kind, 1, a, out, &err));
+    EXPECT(out, want, names[kind]);
     sb_array_free(a);
     sb_array_free(out);
+    free(narrow);
     free(x);
     free(want);
-    free(index);
 }
 
 static void definitions(sb_context *ctx) {
@@ -53,36 +73,40 @@ static void definitions(sb_context *ctx) {
                                         {2, 4097, 1}, {1, 20000, 1}, {2, 31, 2},   {3, 100, 5},  {1, 4100, 3}, {2, 65, 64},
                                         {1, 50, 65},  {2, 40, 130},  {1, 5000, 70}, {7, 3, 15},  {2, 1, 200}};
     grid_state = 7;
-    for (int kind = SB_SUM; kind <= SB_ARGMAX; kind++)
+    for (int kind = SB_SUM; kind <= DEVIATION; kind++)
         for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
-            for (int values = 0; values < GRID_KINDS; values++)
-                check(ctx, kind, values, shapes[i][0], shapes[i][1], shapes[i][2]);
+            for (int values = 0; values < GRID_KINDS; values++) {
+                if (kind == VARIANCE && shapes[i][1] == 1) continue;
+                check(ctx, kind, SB_F32, values, shapes[i][0], shapes[i][1], shapes[i][2]);
+                if (values != 1) check(ctx, kind, SB_F64, values, shapes[i][0], shapes[i][1], shapes[i][2]);
+            }
 }
 
 // Any axis of any array, positive or from the end, and all of it: [outer, count, inner] seen another way.
 static void axes(sb_context *ctx) {
     float *x = grid_values(0, 3 * 4 * 5 * 6), want[360];
-    int64_t index[360], where;
+    double wide[360];
+    int64_t where;
+    for (int i = 0; i < 360; i++) wide[i] = (double)x[i];
     sb_array *a = ARRAY(ctx, SB_F32, x, 3, 4, 5, 6);
     sb_array *outs[4] = {ARRAY(ctx, SB_F32, NULL, 4, 5, 6), ARRAY(ctx, SB_F32, NULL, 3, 5, 6),
                          ARRAY(ctx, SB_F32, NULL, 3, 4, 6), ARRAY(ctx, SB_F32, NULL, 3, 4, 5)};
     static const int64_t seen[4][3] = {{1, 3, 120}, {3, 4, 30}, {12, 5, 6}, {60, 6, 1}};
     for (int i = 0; i < 4; i++) {
-        define(SB_SUM, x, seen[i][0], seen[i][1], seen[i][2], want, index);
+        define(SB_SUM, SB_F32, wide, seen[i][0], seen[i][1], seen[i][2], want);
         DONE(sb_reduce(ctx, SB_SUM, i, a, outs[i], &err));
         EXPECT(outs[i], want, "an axis");
         DONE(sb_reduce(ctx, SB_SUM, i - 4, a, outs[i], &err));
         EXPECT(outs[i], want, "an axis from the end");
     }
     sb_array *one = SCALAR(ctx, SB_F32, NULL), *at = SCALAR(ctx, SB_I64, NULL);
-    for (int kind = SB_SUM; kind <= SB_MAX; kind++) {
-        define(kind, x, 1, 360, 1, want, index);
-        DONE(sb_reduce(ctx, (sb_reduction)kind, SB_ALL, a, one, &err));
-        EXPECT(one, want, "all");
+    for (int kind = SB_SUM; kind <= SB_NORM_MAX; kind++) {
+        int place = kind == SB_ARGMAX || kind == SB_ARGMIN;
+        define(kind, SB_F32, wide, 1, 360, 1, place ? (void *)&where : want);
+        DONE(sb_reduce(ctx, (sb_reduction)kind, SB_ALL, a, place ? at : one, &err));
+        if (place) EXPECT(at, &where, "all");
+        else EXPECT(one, want, "all");
     }
-    define(SB_ARGMAX, x, 1, 360, 1, want, &where);
-    DONE(sb_reduce(ctx, SB_ARGMAX, SB_ALL, a, at, &err));
-    EXPECT(at, &where, "all");
     for (int i = 0; i < 4; i++) sb_array_free(outs[i]);
     sb_array_free(a);
     sb_array_free(one);
@@ -169,12 +193,72 @@ static void rules(sb_context *ctx) {
     free(long_row);
 }
 
+static void spread_to(sb_context *ctx, int64_t ddof, sb_array *x, double mean, double variance, double deviation) {
+    sb_array *out = SCALAR(ctx, SB_F64, NULL), *middle = SCALAR(ctx, SB_F64, NULL);
+    DONE(sb_variance(ctx, SB_ALL, ddof, x, middle, out, &err));
+    EXPECT(out, &variance, "a known variance");
+    EXPECT(middle, &mean, "a known mean");
+    DONE(sb_deviation(ctx, 0, ddof, x, NULL, out, &err));
+    EXPECT(out, &deviation, "a known deviation");
+    DONE(sb_reduce(ctx, SB_MEAN, SB_ALL, x, out, &err));
+    EXPECT(out, &mean, "a known mean");
+    sb_array_free(x);
+    sb_array_free(out);
+    sb_array_free(middle);
+}
+
+static void norm_to(sb_context *ctx, double a, double b, double norm1, double norm2, double largest) {
+    sb_array *x = ARRAY(ctx, SB_F64, ((double[]){a, b}), 2);
+    reduce_to(ctx, SB_NORM1, 0, ARRAY(ctx, SB_F64, ((double[]){a, b}), 2), SCALAR(ctx, SB_F64, NULL), &norm1);
+    reduce_to(ctx, SB_NORM2, 0, ARRAY(ctx, SB_F64, ((double[]){a, b}), 2), SCALAR(ctx, SB_F64, NULL), &norm2);
+    reduce_to(ctx, SB_NORM_MAX, 0, x, SCALAR(ctx, SB_F64, NULL), &largest);
+}
+
+// Known answers in float64: what overflows or vanishes on the way and not in the end.
+static void wide_rules(sb_context *ctx) {
+    const double most = 0x1.fffffffffffffp1023, inf = (double)INFINITY;
+    spread_to(ctx, 0, ARRAY(ctx, SB_F64, ((double[]){2, 4, 4, 4, 5, 5, 7, 9}), 8), 5.0, 4.0, 2.0);
+    spread_to(ctx, 1, ARRAY(ctx, SB_F64, ((double[]){-0.0, -0.0, 0.0}), 3), 0.0, 0.0, 0.0);
+    spread_to(ctx, 2, ARRAY(ctx, SB_F64, ((double[]){most, most, most}), 3), most, 0.0, 0.0);
+    spread_to(ctx, 0, ARRAY(ctx, SB_F64, ((double[]){0x1p1023, 0x1p1023, 0x1p1022, 0x1p1022}), 4), 0x1.8p1022, inf, 0x1p1021);
+    spread_to(ctx, 0, ARRAY(ctx, SB_F64, ((double[]){-0x1p1023, 0x1p1023}), 2), 0.0, inf, 0x1p1023);
+    spread_to(ctx, 0, ARRAY(ctx, SB_F64, ((double[]){-0x1p-800, 0x1p-800}), 2), 0.0, 0.0, 0x1p-800);
+    spread_to(ctx, 0, ARRAY(ctx, SB_F64, ((double[]){-0x1p-530, 0x1p-530}), 2), 0.0, 0x1p-1060, 0x1p-530);
+    double signs[64];
+    for (int i = 0; i < 64; i++) signs[i] = i % 2 ? 0x1p510 : -0x1p510;
+    spread_to(ctx, 0, ARRAY(ctx, SB_F64, signs, 64), 0.0, 0x1p1020, 0x1p510);
+    norm_to(ctx, -3.0, 4.0, 7.0, 5.0, 4.0);
+    norm_to(ctx, 0x3p700, -0x4p700, 0x7p700, 0x5p700, 0x4p700);
+    norm_to(ctx, 0x3p-700, 0x4p-700, 0x7p-700, 0x5p-700, 0x4p-700);
+    norm_to(ctx, -0.0, -0.0, 0.0, 0.0, 0.0);
+    norm_to(ctx, -inf, 1.0, inf, inf, inf);
+    // constant columns, as scalers met them; with one term moved the deviation is that of the exact numbers
+    static const double constants[] = {14.62, -11.512925464970229};
+    static const int64_t counts[] = {1000, 8, 22};
+    double column[1000];
+    for (int c = 0; c < 2; c++)
+        for (int k = 0; k < 3; k++) {
+            for (int64_t i = 0; i < counts[k]; i++) column[i] = constants[c];
+            spread_to(ctx, 0, ARRAY(ctx, SB_F64, column, counts[k]), constants[c], 0.0, 0.0);
+        }
+    long double sum = 0.0L, squares = 0.0L;
+    for (int i = 0; i < 1000; i++) column[i] = 14.62 + (i % 2 ? 1e-10 : -1e-10), sum += (long double)column[i];
+    for (int i = 0; i < 1000; i++) squares += ((long double)column[i] - sum / 1000) * ((long double)column[i] - sum / 1000);
+    double have = 0.0, want = (double)sqrtl(squares / 1000);
+    sb_array *x = ARRAY(ctx, SB_F64, column, 1000), *out = SCALAR(ctx, SB_F64, NULL);
+    DONE(sb_deviation(ctx, 0, 0, x, NULL, out, &err));
+    DONE(sb_array_read(out, &have, sizeof have, &err));
+    CHECK(fabs(have - want) < 1e-4 * want, "a true spread of 1e-10: %a, expected %a", have, want); // (the mean is an ulp off)
+    sb_array_free(x);
+    sb_array_free(out);
+}
+
 static void refusals(sb_context *ctx) {
     sb_array *x = ARRAY(ctx, SB_F32, NULL, 2, 3), *row = ARRAY(ctx, SB_F32, NULL, 3), *one = SCALAR(ctx, SB_F32, NULL);
     sb_array *other = SCALAR(ctx, SB_F32, NULL), *i64 = ARRAY(ctx, SB_I64, NULL, 3), *none = ARRAY(ctx, SB_F32, NULL, 2, 0), *two = ARRAY(ctx, SB_F32, NULL, 2);
     sb_array *nothing = ARRAY(ctx, SB_F32, NULL, 0), *index = ARRAY(ctx, SB_I64, NULL, 2);
     REFUSED(sb_reduce(ctx, (sb_reduction)0, 0, x, row, &err), SB_ERR_ARGUMENT, "kind");
-    REFUSED(sb_reduce(ctx, (sb_reduction)9, 0, x, row, &err), SB_ERR_ARGUMENT, "kind");
+    REFUSED(sb_reduce(ctx, (sb_reduction)10, 0, x, row, &err), SB_ERR_ARGUMENT, "kind");
     REFUSED(sb_reduce(ctx, SB_SUM, 2, x, row, &err), SB_ERR_ARGUMENT, "axis");
     REFUSED(sb_reduce(ctx, SB_SUM, -3, x, row, &err), SB_ERR_ARGUMENT, "axis");
     REFUSED(sb_reduce(ctx, SB_SUM, 0, other, one, &err), SB_ERR_ARGUMENT, "axis");
@@ -225,6 +309,17 @@ static void stuck_sum(sb_context *ctx, int64_t rows) {
     free(ones);
 }
 
+// 1.79769313e301, 500,000 times: the mean is that number, the variance +0.
+static void streamed_mean(sb_context *ctx) {
+    enum { ROWS = 500000 };
+    double *x = grid_room(ROWS, sizeof *x), value;
+    const uint64_t bits = 0x7e7ad7f29984d910u;
+    memcpy(&value, &bits, 8);
+    for (int i = 0; i < ROWS; i++) x[i] = value;
+    spread_to(ctx, 0, ARRAY(ctx, SB_F64, x, ROWS), value, 0.0, 0.0);
+    free(x);
+}
+
 // ones[rows, 4, 15], the mean over the first two axes, seen as [4 rows, 15].
 static void long_mean(sb_context *ctx, int64_t rows) {
     float *ones = grid_room(60 * rows, sizeof *ones);
@@ -246,10 +341,12 @@ int main(int argc, char **argv) {
     grid_run(axes);
     grid_run(totals);
     grid_run(rules);
+    grid_run(wide_rules);
     grid_run(refusals);
     sb_context *ctx = NULL;
     CHECK(sb_context_new(NULL, &ctx, NULL) == SB_OK, "a context");
     stuck_sum(ctx, 20000000);
+    streamed_mean(ctx);
     long_mean(ctx, full ? 10000000 : 1000000);
     sb_context_free(ctx);
     return test_end();

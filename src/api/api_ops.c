@@ -34,6 +34,20 @@ sb_status sb_reduce(sb_context *ctx, sb_reduction kind, int axis, const sb_array
     RETURN_INSIDE(sbi_reduce(ctx, kind, axis, x, out, err));
 }
 
+sb_status sb_variance(sb_context *ctx, int axis, int64_t ddof, const sb_array *x, sb_array *mean, sb_array *out,
+                      sb_error *err) {
+    NEED(ctx); NEED(x); NEED(out);
+    APART(out, x); APART(out, mean); APART(mean, x);
+    RETURN_INSIDE(sbi_variance(ctx, axis, ddof, x, mean, out, err));
+}
+
+sb_status sb_deviation(sb_context *ctx, int axis, int64_t ddof, const sb_array *x, sb_array *mean, sb_array *out,
+                       sb_error *err) {
+    NEED(ctx); NEED(x); NEED(out);
+    APART(out, x); APART(out, mean); APART(mean, x);
+    RETURN_INSIDE(sbi_deviation(ctx, axis, ddof, x, mean, out, err));
+}
+
 sb_status sb_total(sb_context *ctx, const sb_array *x, double *out, sb_error *err) {
     NEED(ctx); NEED(x); NEED(out);
     RETURN_INSIDE(sbi_total(ctx, x, out, err));

@@ -2,19 +2,28 @@
 // A template: one level of a reduction of [outer, count, inner] over the middle axis. Define, then include:
 //   FOLD_NAME            the kernel
 //   FOLD_PARAMS          its inputs
+//   FOLD_TERM(i, j, o)   the term at flat index i, whose number on the axis is j, of the output at flat index o
+//   FOLD_AHEAD(i)        PREFETCH of what the term at flat index i will read
+// That is the sum S of binary64 terms; its last level is divided, and may take the root. For another reduction also:
 //   FOLD_TYPE            the type of an accumulator
 //   FOLD_START           what an accumulator starts at
-//   FOLD_TERM(i, j)      the term at flat index i, whose number on the axis is j
-//   FOLD_AHEAD(i)        PREFETCH of what the term at flat index i will read
 //   FOLD(a, b)           what takes a term, or another accumulator, into an accumulator
 //   FOLD_TOTAL(a)        the value of a block, as the next level reads it
-//   FOLD_OUT(a, d)       the value of the last level; d is the divisor
+//   FOLD_OUT(a)          the value of the last level
 //
 // A group is one block of 4,096 terms of up to 64 neighbouring columns. Every column has the 32 accumulators of T2
 // (term number within the block mod 32), kept as 32 rows of acc, so that memory is read as it lies: where all
 // columns fit into one group the whole block is contiguous and so are 32 rows of accumulators.
-// total[outer, blocks, inner] is written unless `last`, then out[outer, inner].
-KERNEL void FOLD_NAME(FOLD_PARAMS, GLOBAL FOLD_TYPE *RESTRICT total, GLOBAL f32 *RESTRICT out, i64 count, i64 inner,
+// total[outer, blocks, inner] is written where last is 0, else out[outer, inner] (of a sum: RN of the quotient by
+// divisor, or where last is 2 of its root).
+#ifndef FOLD
+#define FOLD_TYPE f64
+#define FOLD_START K(0.0)
+#define FOLD(a, b) ((a) + (b))
+#define FOLD_TOTAL(a) sbi_canon_f64(a)
+#define FOLD_OUT(a) NAME(sbi_canon)((T)(last == 2 ? SQRT64((a) / divisor) : (a) / divisor))
+#endif
+KERNEL void FOLD_NAME(FOLD_PARAMS, GLOBAL FOLD_TYPE *RESTRICT total, GLOBAL T *RESTRICT out, i64 count, i64 inner,
                       i64 blocks, i64 tiles, i32 last, f64 divisor GROUP_PARAM) {
     SHARED FOLD_TYPE acc[32 * 64];
     LANE_VAR(FOLD_TYPE, own, 32);
@@ -29,9 +38,9 @@ KERNEL void FOLD_NAME(FOLD_PARAMS, GLOBAL FOLD_TYPE *RESTRICT total, GLOBAL f32 
         i32 tail = n - n % 32;
         PHASE(l, 32) { AT(own, l) = FOLD_START; } LANE_END
         for (i32 j = 0; j < tail; j += 32) {
-            PHASE(l, 32) { AT(own, l) = FOLD(AT(own, l), FOLD_TERM(base + j + l, first + j + l)); } LANE_END
+            PHASE(l, 32) { AT(own, l) = FOLD(AT(own, l), FOLD_TERM(base + j + l, first + j + l, row)); } LANE_END
         }
-        PHASE(l, n - tail) { AT(own, l) = FOLD(AT(own, l), FOLD_TERM(base + tail + l, first + tail + l)); } LANE_END
+        PHASE(l, n - tail) { AT(own, l) = FOLD(AT(own, l), FOLD_TERM(base + tail + l, first + tail + l, row)); } LANE_END
         PHASE(l, 32) { acc[l] = AT(own, l); } PHASE_END
         PHASE(l, 16) { acc[l] = FOLD(acc[l], acc[l + 16]); } PHASE_END
         PHASE(l, 8) { acc[l] = FOLD(acc[l], acc[l + 8]); } PHASE_END
@@ -48,7 +57,7 @@ KERNEL void FOLD_NAME(FOLD_PARAMS, GLOBAL FOLD_TYPE *RESTRICT total, GLOBAL f32 
                 i32 here = sbi_lanes(n * w - p, 32 * w);
                 for (i32 c = 0; c < here; c += 64) {
                     PHASE(l, sbi_lanes(here - c, 64)) {
-                        acc[c + l] = FOLD(acc[c + l], FOLD_TERM(base + p + c + l, first + (p + c + l) / w));
+                        acc[c + l] = FOLD(acc[c + l], FOLD_TERM(base + p + c + l, first + (p + c + l) / w, row * inner + (p + c + l) % w));
                     } LANE_END
                 }
             }
@@ -57,13 +66,13 @@ KERNEL void FOLD_NAME(FOLD_PARAMS, GLOBAL FOLD_TYPE *RESTRICT total, GLOBAL f32 
                 i32 a = j % 32 * 64;
                 i64 i = base + j * inner, later = base + (j + 16 < n ? j + 16 : j) * inner;
                 for (i32 c = 0; c < 64; c += 16) FOLD_AHEAD(later + c);
-                PHASE(l, 64) { acc[a + l] = FOLD(acc[a + l], FOLD_TERM(i + l, first + j)); } LANE_END
+                PHASE(l, 64) { acc[a + l] = FOLD(acc[a + l], FOLD_TERM(i + l, first + j, row * inner + column + l)); } LANE_END
             }
         } else {
             for (i32 j = 0; j < n; j++) {
                 i32 a = j % 32 * w;
                 i64 i = base + j * inner;
-                PHASE(l, w) { acc[a + l] = FOLD(acc[a + l], FOLD_TERM(i + l, first + j)); } LANE_END
+                PHASE(l, w) { acc[a + l] = FOLD(acc[a + l], FOLD_TERM(i + l, first + j, row * inner + column + l)); } LANE_END
             }
         }
         PHASE(l, 1) {} PHASE_END
@@ -75,7 +84,7 @@ KERNEL void FOLD_NAME(FOLD_PARAMS, GLOBAL FOLD_TYPE *RESTRICT total, GLOBAL f32 
         }
     }
     if (last) {
-        PHASE(l, w) { out[row * inner + column + l] = FOLD_OUT(acc[l], divisor); } PHASE_END
+        PHASE(l, w) { out[row * inner + column + l] = FOLD_OUT(acc[l]); } PHASE_END
     } else {
         PHASE(l, w) { total[(row * blocks + block) * inner + column + l] = FOLD_TOTAL(acc[l]); } PHASE_END
     }

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products (contract T3): C = op(A) op(B), then scale, bias, accumulate; and the dot of two vectors (T2).
+// Products (contract T3): C = op(A) op(B), then scale, bias, accumulate.
 //
 // Order of arithmetic. k is cut into chunks of 256: r = +0, k ascending r = fma(a, b, r). A run is 64 chunks: T = +0,
 // T = T + r ascending. C = +0, C = C + T ascending. Then C * alpha, C + bias, old + C, one rounding each, where asked.
 // Padding with zeros (of rows, columns and k) leaves no trace: fma(0, 0, r) = r but for the sign of a zero, which the
 // totals, started at +0, remove.
-#include "sum.h"
-
 #if T_BITS == 32
 #define SBI_SCALED 1
 #define SBI_BIAS 2
@@ -162,48 +160,5 @@ KERNEL void NAME(k_gemv)(GLOBAL const T *RESTRICT w, GLOBAL const T *RESTRICT x,
                                             (flags & SBI_ACCUMULATE) ? out[j0 + l] : (T)0);
     }
     LANE_END
-}
-
-// A block's total part[0], once into `total`, once rounded into `result` (if not NULL).
-FN void NAME(sbi_dot_end)(LOCAL const f64 *part, GLOBAL f64 *total, GLOBAL T *result) {
-    PHASE(l, 1) {
-        f64 x = part[0] + K(0.0);
-        *total = x;
-        if (result) {
-            *result = sbi_canon_f32((T)x);
-        }
-    }
-    PHASE_END
-}
-
-// The dot of a[n] and b[n] by T2: a block of 4,096 a group, totals[group] in binary64, result (if not NULL) the
-// rounded total: for a dot of a single block.
-KERNEL void NAME(k_dot)(GLOBAL const T *RESTRICT a, GLOBAL const T *RESTRICT b, GLOBAL f64 *RESTRICT totals,
-                        GLOBAL T *RESTRICT result, i64 n GROUP_PARAM) {
-    SHARED f64 part[32];
-    i64 first = GROUP() * 4096;
-    sbi_sum_products(a + first, b + first, (i32)(n - first < 4096 ? n - first : 4096), part);
-    NAME(sbi_dot_end)(part, totals + GROUP(), result);
-}
-
-// The same of x[n], binary64 totals of blocks: S recurses.
-KERNEL void NAME(k_dot_fold)(GLOBAL const f64 *RESTRICT x, GLOBAL f64 *RESTRICT totals, GLOBAL T *RESTRICT result,
-                             i64 n GROUP_PARAM) {
-    SHARED f64 part[32];
-    LANE_VAR(f64, acc, 32);
-    i64 first = GROUP() * 4096;
-    i32 count = (i32)(n - first < 4096 ? n - first : 4096), whole = count - count % 32;
-    PHASE(l, 32) { AT(acc, l) = K(0.0); }
-    LANE_END
-    for (i32 j = 0; j < whole; j += 32) {
-        PHASE(l, 32) { AT(acc, l) = AT(acc, l) + x[first + j + l]; }
-        LANE_END
-    }
-    PHASE(l, count - whole) { AT(acc, l) = AT(acc, l) + x[first + whole + l]; }
-    LANE_END
-    PHASE(l, 32) { part[l] = AT(acc, l); }
-    PHASE_END
-    sbi_sum_tree(part);
-    NAME(sbi_dot_end)(part, totals + GROUP(), result);
 }
 #endif

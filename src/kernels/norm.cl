@@ -84,15 +84,10 @@ KERNEL void NAME(k_rms_norm_backward)(GLOBAL const T *RESTRICT x, GLOBAL const T
     }
 }
 
-// dweight: the terms RN64(dy t) summed over rows, as [1, rows, d]; levels above are k_sum_block_f64.
+// dweight: the terms RN64(dy t) summed over rows, as [1, rows, d]; levels above are k_sum_above_f32.
 #define FOLD_NAME NAME(k_rms_weight_block)
 #define FOLD_PARAMS GLOBAL const T *RESTRICT x, GLOBAL const f64 *RESTRICT scale, GLOBAL const T *RESTRICT dy
-#define FOLD_TYPE f64
-#define FOLD_START K(0.0)
-#define FOLD_TERM(i, j) ((f64)dy[i] * ((f64)x[i] * scale[j]))
+#define FOLD_TERM(i, j, o) ((f64)dy[i] * ((f64)x[i] * scale[j]))
 #define FOLD_AHEAD(i) PREFETCH(dy + (i)), PREFETCH(x + (i))
-#define FOLD(a, b) ((a) + (b))
-#define FOLD_TOTAL(a) sbi_canon_f64(a)
-#define FOLD_OUT(a, d) sbi_canon_f32((f32)((a) / (d)))
 #include "fold_block.h"
 #endif

@@ -34,6 +34,10 @@ FN f64 sbi_min_f64(f64 a, f64 b) {
     return b == b ? m : FLOAT64(0x7ff8000000000000u);
 }
 
+// |x|, NaN and all.
+FN f32 sbi_size_f32(f32 x) { return FLOAT32(BITS32(x) & 0x7fffffffu); }
+FN f64 sbi_size_f64(f64 x) { return FLOAT64(BITS64(x) & 0x7fffffffffffffffu); }
+
 // The words of a template: NAME(FMA)(a, b, c) is FMA_f32 or FMA_f64, and so on; U is the unsigned integer as wide as T.
 #define FMA_f32(a, b, c) FMA(a, b, c)
 #define FMA_f64(a, b, c) FMA64(a, b, c)
@@ -45,6 +49,8 @@ FN f64 sbi_min_f64(f64 a, f64 b) {
 #define FLOAT_f64(x) FLOAT64(x)
 #define U_f32 u32
 #define U_f64 u64
+#define SBI_LEAST_f32 FLOAT32(0xff800000u) // -infinity
+#define SBI_LEAST_f64 FLOAT64(0xfff0000000000000u)
 
 // How many lanes of at most `most` have work where `left` items are left.
 FN i32 sbi_lanes(i64 left, i32 most) { return left < (i64)most ? (i32)left : most; }

@@ -15,6 +15,10 @@ typedef struct sbi_fold {
     sbi_arg input[3];
 } sbi_fold;
 
-// Writes out[outer, inner] (float32, rounded once), or where out is NULL total[outer, inner] (fold->dtype).
+static inline sbi_kernel_id sbi_sum_above(sb_dtype type) { // the kernel above sums whose results are of this type
+    return type == SB_F64 ? SBI_ID_k_sum_block_f64 : SBI_ID_k_sum_above_f32;
+}
+
+// Writes out[outer, inner] (of the kernels' type, rounded once), or where out is NULL total[outer, inner] (fold->dtype).
 sb_status sbi_fold_run(sb_context *ctx, const sbi_fold *fold, sb_array *out, sb_array *total, sb_error *err);
 #endif

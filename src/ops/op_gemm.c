@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products (contract T3) and the dot of two vectors (T2).
+// Products (contract T3).
 #include "ops.h"
 
 #include <string.h>
@@ -118,54 +118,5 @@ sb_status sbi_gemm(sb_context *ctx, const sb_gemm_options *options, const sb_arr
     op.n[6] = o.accumulate != 0;
     op.keeps = o.accumulate != 0;
     op.r[0] = o.scaled ? (double)o.alpha : 1.0;
-    return sbi_run(ctx, &op, err);
-}
-
-// Blocks of 4,096, then blocks of their totals, until one is left.
-static sb_status dot_kernels(sb_context *ctx, const sbi_op *op, sb_error *err) {
-    const sb_array *a = op->in[0], *b = op->in[1];
-    int64_t n = op->n[0], groups = n > 4096 ? (n + 4095) / 4096 : 1;
-    sb_array *totals[2] = {NULL, NULL};
-    sb_status status = sbi_scratch(ctx, SB_F64, groups, &totals[0], err);
-    if (status == SB_OK) {
-        status = sbi_scratch(ctx, SB_F64, (groups + 4095) / 4096, &totals[1], err);
-    }
-    if (status != SB_OK) {
-        goto done;
-    }
-    const sbi_arg args[] = {SBI_IN(a), SBI_IN(b), SBI_OUT(totals[0]), SBI_OUT(groups == 1 ? op->out[0] : NULL), SBI_INT(n)};
-    status = sbi_launch(ctx, SBI_ID_k_dot_f32, groups, args, err);
-    for (int from = 0; status == SB_OK && groups > 1; from = 1 - from) {
-        int64_t count = groups;
-        groups = (count + 4095) / 4096;
-        const sbi_arg fold[] = {SBI_IN(totals[from]), SBI_OUT(totals[1 - from]), SBI_OUT(groups == 1 ? op->out[0] : NULL),
-                                SBI_INT(count)};
-        status = sbi_launch(ctx, SBI_ID_k_dot_fold_f32, groups, fold, err);
-    }
-done:
-    sb_array_free(totals[0]);
-    sb_array_free(totals[1]);
-    return status;
-}
-
-sb_status sbi_dot(sb_context *ctx, const sb_array *a, const sb_array *b, sb_array *out, sb_error *err) {
-    const struct { const sb_array *array; const char *name; } all[] = {{a, "a"}, {b, "b"}, {out, "out"}};
-    for (int i = 0; i < 3; i++) {
-        if (all[i].array->dtype != SB_F32) {
-            return sbi_fail(err, SB_ERR_DTYPE, all[i].name, "%s is %s; a dot takes float32", all[i].name,
-                            sb_dtype_name(all[i].array->dtype));
-        }
-    }
-    if (a->ndim != 1 || b->ndim != 1 || a->size != b->size) {
-        return sbi_fail(err, SB_ERR_SHAPE, "b", "a and b must be vectors of one length");
-    }
-    if (out->ndim != 0) {
-        return sbi_fail(err, SB_ERR_SHAPE, "out", "out has %d dimensions; a dot is one value, shape []", out->ndim);
-    }
-    sbi_op op = {.id = SBI_OP_DOT, .kernels = dot_kernels};
-    op.in[0] = a;
-    op.in[1] = b;
-    op.out[0] = out;
-    op.n[0] = a->size;
     return sbi_run(ctx, &op, err);
 }

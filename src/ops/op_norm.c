@@ -56,7 +56,7 @@ static sb_status rms_norm_backward_kernels(sb_context *ctx, const sbi_op *op, sb
                             SBI_INT(op->n[LENGTH]), SBI_INT(weight != NULL)};
     sb_status status = sbi_launch(ctx, SBI_ID_k_rms_norm_backward_f32, op->n[ROWS], args, err);
     if (status != SB_OK || !op->out[1]) return status;
-    const sbi_fold fold = {.first = SBI_ID_k_rms_weight_block_f32, .above = SBI_ID_k_sum_block_f64, .dtype = SB_F64,
+    const sbi_fold fold = {.first = SBI_ID_k_rms_weight_block_f32, .above = SBI_ID_k_sum_above_f32, .dtype = SB_F64,
                            .outer = 1, .count = op->n[ROWS], .inner = op->n[LENGTH], .divisor = 1.0, .inputs = 3,
                            .input = {SBI_IN(x), SBI_IN(r), SBI_IN(dy)}};
     return sbi_fold_run(ctx, &fold, op->out[1], NULL, err);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions over an axis or over everything, and the totals that hosts read (contract T2).
+// Reductions over an axis or over everything, variances, dots, and the totals that hosts read (contract T2).
 #include "check.h"
 #include "fold.h"
 
@@ -41,88 +41,275 @@ done:
     return status;
 }
 
-static sb_status argmax_kernels(sb_context *ctx, const sbi_op *op, sb_error *err) {
+// One fold of x[outer, count, inner], or of x and y, to out (RN, or the total where the kernel's own type is that).
+static sb_status fold_of(sb_context *ctx, const int64_t *n, sbi_kernel_id first, const sb_array *const *in, int inputs,
+                         sb_array *total, sb_error *err) {
+    sbi_fold fold = {.first = first, .above = SBI_ID_k_sum_block_f64, .dtype = SB_F64, .outer = n[OUTER], .count = n[COUNT],
+                     .inner = n[INNER], .divisor = 1.0, .inputs = inputs};
+    for (int i = 0; i < inputs; i++) fold.input[i] = (sbi_arg)SBI_IN(in[i]);
+    return sbi_fold_run(ctx, &fold, NULL, total, err);
+}
+
+static sb_status extremes_of(sb_context *ctx, const int64_t *n, const sb_array *x, sb_array *low, sb_array *high,
+                             sb_error *err) {
+    sbi_fold fold = {.first = SBI_TYPED(x->dtype, k_min_block), .above = SBI_TYPED(x->dtype, k_min_block), .dtype = x->dtype,
+                     .outer = n[OUTER], .count = n[COUNT], .inner = n[INNER], .divisor = 1.0, .inputs = 1,
+                     .input = {SBI_IN(x)}};
+    sb_status status = sbi_fold_run(ctx, &fold, low, NULL, err);
+    fold.first = fold.above = SBI_TYPED(x->dtype, k_max_block);
+    return status ? status : sbi_fold_run(ctx, &fold, high, NULL, err);
+}
+
+// Whether any of the flags, each 0 or 1, is set.
+static sb_status any_of(sb_context *ctx, const sb_array *flags, bool *any, sb_error *err) {
+    const int64_t n[] = {[OUTER] = 1, [COUNT] = flags->size, [INNER] = 1};
+    double sum = 0.0;
+    sb_array *total = NULL;
+    sb_status status = sbi_scratch(ctx, SB_F64, 1, &total, err);
+    if (status == SB_OK) status = fold_of(ctx, n, SBI_ID_k_sum_block_f64, &flags, 1, total, err);
+    if (status == SB_OK) status = sbi_array_read(total, &sum, sizeof sum, err);
+    sbi_array_free(total);
+    *any = sum != 0.0;
+    return status;
+}
+
+static int64_t groups_of(int64_t size) { return size / 4096 + (size % 4096 != 0); }
+
+// The binary64 mean, mean[outer, inner]: one pass over x where no term looks like all, and no sum has overflowed.
+static sb_status mean_of(sb_context *ctx, const int64_t *n, const sb_array *x, sb_array *mean, sb_error *err) {
+    int64_t size = n[OUTER] * n[INNER];
+    bool wide = x->dtype == SB_F64, again = false;
+    sb_array *sum = NULL, *doubt = NULL, *low = NULL, *high = NULL, *shrunk = NULL;
+    sb_status status;
+    if ((status = sbi_scratch(ctx, SB_F64, size, &sum, err)) || (status = sbi_scratch(ctx, SB_F64, size, &doubt, err)) ||
+        (status = fold_of(ctx, n, SBI_TYPED(x->dtype, k_sum_block), &x, 1, sum, err)))
+        goto done;
+    const sbi_arg first[] = {SBI_IN(x), SBI_IN(sum), SBI_OUT(mean), SBI_OUT(doubt), SBI_INT(n[COUNT]), SBI_INT(n[INNER]),
+                             SBI_INT(size)};
+    if ((status = sbi_launch(ctx, SBI_TYPED(x->dtype, k_mean_doubt), groups_of(size), first, err)) ||
+        (status = any_of(ctx, doubt, &again, err)) || !again)
+        goto done;
+    if ((status = sbi_scratch(ctx, x->dtype, size, &low, err)) || (status = sbi_scratch(ctx, x->dtype, size, &high, err)) ||
+        (status = extremes_of(ctx, n, x, low, high, err)))
+        goto done;
+    if (wide && ((status = sbi_scratch(ctx, SB_F64, size, &shrunk, err)) ||
+                 (status = fold_of(ctx, n, SBI_ID_k_shrunk_block_f64, &x, 1, shrunk, err))))
+        goto done;
+    const sbi_arg mend[] = {SBI_IN(low), SBI_IN(high), SBI_IN(sum), SBI_IN(shrunk), SBI_OUT(mean), SBI_INT(n[COUNT]),
+                            SBI_INT(size)};
+    status = sbi_launch(ctx, SBI_TYPED(x->dtype, k_mean_mend), groups_of(size), mend, err);
+done:
+    sbi_array_free(sum);
+    sbi_array_free(doubt);
+    sbi_array_free(low);
+    sbi_array_free(high);
+    sbi_array_free(shrunk);
+    return status;
+}
+
+// out[outer, inner] = S(d d) / divisor with d = RN64(x - mean), mean NULL for 0, or its root.
+static sb_status spread_of(sb_context *ctx, const int64_t *n, const sb_array *x, const sb_array *mean, double divisor,
+                           bool root, sb_array *out, sb_error *err) {
+    int64_t size = n[OUTER] * n[INNER];
+    bool again = false;
+    sb_array *squares = NULL, *factor = NULL, *doubt = NULL, *zeros = NULL;
+    const sb_array *in[] = {x, mean, NULL};
+    sbi_kernel_id kernel = mean ? SBI_TYPED(x->dtype, k_deviation_block) : SBI_TYPED(x->dtype, k_square_block);
+    sb_status status;
+    if ((status = sbi_scratch(ctx, SB_F64, size, &squares, err)) ||
+        (status = fold_of(ctx, n, kernel, in, mean ? 2 : 1, squares, err)))
+        goto done;
+    if (x->dtype == SB_F64) {
+        if ((status = sbi_scratch(ctx, SB_F64, size, &factor, err)) || (status = sbi_scratch(ctx, SB_F64, size, &doubt, err)))
+            goto done;
+        const sbi_arg args[] = {SBI_IN(squares), SBI_OUT(factor), SBI_OUT(doubt), SBI_INT(size)};
+        if ((status = sbi_launch(ctx, SBI_ID_k_spread_doubt_f64, groups_of(size), args, err)) ||
+            (status = any_of(ctx, doubt, &again, err)))
+            goto done;
+    }
+    if (again) {
+        if (!mean && (status = sbi_scratch(ctx, SB_F64, size, &zeros, err))) goto done; // (scratch is zeros)
+        in[1] = mean ? mean : zeros;
+        in[2] = factor;
+        if ((status = fold_of(ctx, n, SBI_ID_k_scaled_block_f64, in, 3, squares, err))) goto done;
+    }
+    const sbi_arg args[] = {SBI_IN(squares), SBI_IN(factor), SBI_OUT(out), SBI_INT(size), SBI_REAL(divisor), SBI_INT(root),
+                            SBI_INT(again)};
+    status = sbi_launch(ctx, SBI_TYPED(x->dtype, k_spread), groups_of(size), args, err);
+done:
+    sbi_array_free(squares);
+    sbi_array_free(factor);
+    sbi_array_free(doubt);
+    sbi_array_free(zeros);
+    return status;
+}
+
+static sb_status place_kernels(sb_context *ctx, const sbi_op *op, sb_error *err) {
     int64_t outer = op->n[OUTER], count = op->n[COUNT], inner = op->n[INNER];
-    int64_t blocks = blocks_of(count), tiles = tiles_of(inner);
+    int64_t blocks = blocks_of(count), tiles = tiles_of(inner), least = op->n[KIND] == SB_ARGMIN;
+    sb_dtype type = op->in[0]->dtype;
     sb_array *candidates = NULL;
     sb_status status = SB_OK;
     if (blocks > 1) status = sbi_scratch(ctx, SB_I64, outer * blocks * inner, &candidates, err);
     if (status == SB_OK) {
         const sbi_arg args[] = {SBI_IN(op->in[0]), SBI_OUT(blocks > 1 ? candidates : op->out[0]), SBI_INT(count),
-                                SBI_INT(inner), SBI_INT(blocks), SBI_INT(tiles)};
-        status = sbi_launch(ctx, SBI_ID_k_argmax_block_f32, outer * blocks * tiles, args, err);
+                                SBI_INT(inner), SBI_INT(blocks), SBI_INT(tiles), SBI_INT(least)};
+        status = sbi_launch(ctx, SBI_TYPED(type, k_argmax_block), outer * blocks * tiles, args, err);
     }
     if (status == SB_OK && blocks > 1) {
         const sbi_arg args[] = {SBI_IN(op->in[0]), SBI_IN(candidates), SBI_OUT(op->out[0]), SBI_INT(count),
-                                SBI_INT(inner), SBI_INT(blocks), SBI_INT(tiles)};
-        status = sbi_launch(ctx, SBI_ID_k_argmax_last_f32, outer * tiles, args, err);
+                                SBI_INT(inner), SBI_INT(blocks), SBI_INT(tiles), SBI_INT(least)};
+        status = sbi_launch(ctx, SBI_TYPED(type, k_argmax_last), outer * tiles, args, err);
     }
     sbi_array_free(candidates);
     return status;
 }
 
 static sb_status reduce_kernels(sb_context *ctx, const sbi_op *op, sb_error *err) {
-    sbi_fold fold = {.first = SBI_ID_k_sum_block_f32, .above = SBI_ID_k_sum_block_f64, .dtype = SB_F64,
-                     .outer = op->n[OUTER], .count = op->n[COUNT], .inner = op->n[INNER], .divisor = 1.0,
-                     .inputs = 1, .input = {SBI_IN(op->in[0])}};
+    const sb_array *x = op->in[0];
+    sb_array *out = op->out[0];
+    sb_dtype type = x->dtype;
+    sbi_fold fold = {.above = sbi_sum_above(type), .dtype = SB_F64, .outer = op->n[OUTER], .count = op->n[COUNT],
+                     .inner = op->n[INNER], .divisor = 1.0, .inputs = 1, .input = {SBI_IN(x)}};
     if (fold.outer == 0 || fold.inner == 0) return SB_OK;
-    if (op->n[KIND] == SB_ARGMAX) return argmax_kernels(ctx, op, err);
-    if (op->n[KIND] == SB_MEAN) fold.divisor = (double)fold.count;
-    if (op->n[KIND] == SB_MAX) {
-        fold.first = fold.above = SBI_ID_k_max_block_f32;
-        fold.dtype = SB_F32;
+    switch ((sb_reduction)op->n[KIND]) {
+    case SB_SUM: fold.first = SBI_TYPED(type, k_sum_block); break;
+    case SB_MEAN:
+        if (type == SB_F64) return mean_of(ctx, op->n, x, out, err);
+        fold.first = SBI_ID_k_sum_block_f32;
+        fold.divisor = (double)fold.count;
+        break;
+    case SB_NORM1: fold.first = SBI_TYPED(type, k_size_block); break;
+    case SB_NORM2: return spread_of(ctx, op->n, x, NULL, 1.0, true, out, err);
+    case SB_MAX: fold.first = SBI_TYPED(type, k_max_block); break;
+    case SB_MIN: fold.first = SBI_TYPED(type, k_min_block); break;
+    case SB_NORM_MAX: fold.first = SBI_TYPED(type, k_largest_block); break;
+    case SB_ARGMAX:
+    case SB_ARGMIN: return place_kernels(ctx, op, err);
     }
-    return sbi_fold_run(ctx, &fold, op->out[0], NULL, err);
+    if (op->n[KIND] == SB_MAX || op->n[KIND] == SB_MIN || op->n[KIND] == SB_NORM_MAX) {
+        fold.above = op->n[KIND] == SB_MIN ? SBI_TYPED(type, k_min_block) : SBI_TYPED(type, k_max_block);
+        fold.dtype = type;
+    }
+    return sbi_fold_run(ctx, &fold, out, NULL, err);
 }
 
-sb_status sbi_reduce(sb_context *ctx, sb_reduction kind, int axis, const sb_array *x, sb_array *out, sb_error *err) {
-    static const char *const names[] = {"", "sum", "mean", "maximum", "argmax"};
-    sbi_op op = {.id = SBI_OP_REDUCE, .kernels = reduce_kernels, .in = {x}, .out = {out}, .n = {kind, 1, x->size, 1}};
+// x seen as [outer, count, inner], and out without the axis.
+static sb_status check_axis(int axis, const sb_array *x, const sb_array *out, const char *name, int64_t *n, sb_error *err) {
     int64_t shape[SB_MAX_DIMS];
     int ndim = 0;
-    if (kind < SB_SUM || kind > SB_ARGMAX)
-        return sbi_fail(err, SB_ERR_ARGUMENT, "kind", "kind is %d, which is no reduction", (int)kind);
-    sb_status status = sbi_check_dtype(x, "x", SB_F32, err);
-    if (status == SB_OK) status = sbi_check_dtype(out, "out", kind == SB_ARGMAX ? SB_I64 : SB_F32, err);
-    if (status != SB_OK) return status;
+    sb_status status;
+    n[OUTER] = n[INNER] = 1;
+    n[COUNT] = x->size;
     if (axis != SB_ALL) {
         int a = axis < 0 ? axis + x->ndim : axis;
         if (a < 0 || a >= x->ndim)
             return sbi_fail(err, SB_ERR_ARGUMENT, "axis", "axis is %d, x has %d dimensions", axis, x->ndim);
-        op.n[COUNT] = x->shape[a];
-        for (int i = 0; i < a; i++) op.n[OUTER] *= x->shape[i];
-        for (int i = a + 1; i < x->ndim; i++) op.n[INNER] *= x->shape[i];
+        n[COUNT] = x->shape[a];
+        for (int i = 0; i < a; i++) n[OUTER] *= x->shape[i];
+        for (int i = a + 1; i < x->ndim; i++) n[INNER] *= x->shape[i];
         for (int i = 0; i < x->ndim; i++)
             if (i != a) shape[ndim++] = x->shape[i];
     }
-    if ((status = sbi_check_ndim(out, "out", ndim, err))) return status;
+    if ((status = sbi_check_ndim(out, name, ndim, err))) return status;
     for (int i = 0; i < ndim; i++)
-        if ((status = sbi_check_length(out, "out", i, shape[i], err))) return status;
-    if (kind != SB_SUM && op.n[COUNT] == 0 && out->size > 0)
+        if ((status = sbi_check_length(out, name, i, shape[i], err))) return status;
+    return SB_OK;
+}
+
+sb_status sbi_reduce(sb_context *ctx, sb_reduction kind, int axis, const sb_array *x, sb_array *out, sb_error *err) {
+    static const char *const names[] = {"", "sum", "mean", "maximum", "argmax", "minimum", "argmin", "norm", "norm",
+                                        "maximum norm"};
+    sbi_op op = {.id = SBI_OP_REDUCE, .kernels = reduce_kernels, .in = {x}, .out = {out}, .n = {kind}};
+    if (kind < SB_SUM || kind > SB_NORM_MAX)
+        return sbi_fail(err, SB_ERR_ARGUMENT, "kind", "kind is %d, which is no reduction", (int)kind);
+    bool place = kind == SB_ARGMAX || kind == SB_ARGMIN, of_nothing = kind == SB_SUM || kind == SB_NORM1 || kind == SB_NORM2;
+    sb_status status;
+    if ((status = sbi_check_real(x, "x", err)) || (status = sbi_check_dtype(out, "out", place ? SB_I64 : x->dtype, err)) ||
+        (status = check_axis(axis, x, out, "out", op.n, err)))
+        return status;
+    if (!of_nothing && op.n[COUNT] == 0 && out->size > 0)
         return sbi_fail(err, SB_ERR_EMPTY, "x", "the %s of nothing: x has no element along the axis", names[kind]);
+    return sbi_run(ctx, &op, err);
+}
+
+enum { DDOF = INNER + 1, ROOT };
+
+static sb_status variance_kernels(sb_context *ctx, const sbi_op *op, sb_error *err) {
+    sb_array *mean = op->out[1], *own = NULL;
+    sb_status status = SB_OK;
+    if (!mean) {
+        status = sbi_scratch(ctx, SB_F64, op->out[0]->size, &own, err);
+        mean = own;
+    }
+    if (status == SB_OK) status = mean_of(ctx, op->n, op->in[0], mean, err);
+    if (status == SB_OK)
+        status = spread_of(ctx, op->n, op->in[0], mean, (double)(op->n[COUNT] - op->n[DDOF]), op->n[ROOT] != 0, op->out[0], err);
+    sbi_array_free(own);
+    return status;
+}
+
+static sb_status run_variance(sb_context *ctx, int axis, int64_t ddof, int64_t root, const sb_array *x, sb_array *mean,
+                              sb_array *out, sb_error *err) {
+    sbi_op op = {.id = SBI_OP_VARIANCE, .kernels = variance_kernels, .in = {x}, .out = {out, mean}, .n = {[DDOF] = ddof, [ROOT] = root}};
+    sb_status status;
+    if ((status = sbi_check_real(x, "x", err)) || (status = sbi_check_dtype(out, "out", x->dtype, err)) ||
+        (mean && (status = sbi_check_dtype(mean, "mean", SB_F64, err))) ||
+        (status = check_axis(axis, x, out, "out", op.n, err)) || (mean && (status = sbi_check_like(mean, "mean", out, "out", err))))
+        return status;
+    if (op.n[COUNT] == 0 && out->size > 0)
+        return sbi_fail(err, SB_ERR_EMPTY, "x", "the variance of nothing: x has no element along the axis");
+    if (ddof < 0 || (ddof >= op.n[COUNT] && out->size > 0))
+        return sbi_fail(err, SB_ERR_ARGUMENT, "ddof", "ddof is %lld, it must be in 0 .. %lld, below the number of terms",
+                        (long long)ddof, (long long)op.n[COUNT] - 1);
+    return sbi_run(ctx, &op, err);
+}
+
+sb_status sbi_variance(sb_context *ctx, int axis, int64_t ddof, const sb_array *x, sb_array *mean, sb_array *out,
+                       sb_error *err) {
+    return run_variance(ctx, axis, ddof, 0, x, mean, out, err);
+}
+
+sb_status sbi_deviation(sb_context *ctx, int axis, int64_t ddof, const sb_array *x, sb_array *mean, sb_array *out,
+                        sb_error *err) {
+    return run_variance(ctx, axis, ddof, 1, x, mean, out, err);
+}
+
+static sb_status dot_kernels(sb_context *ctx, const sbi_op *op, sb_error *err) {
+    sb_dtype type = op->out[0]->dtype;
+    const sbi_fold fold = {.first = SBI_TYPED(type, k_dot_block), .above = sbi_sum_above(type), .dtype = SB_F64, .outer = 1,
+                           .count = op->n[0], .inner = 1, .divisor = 1.0, .inputs = 2,
+                           .input = {SBI_IN(op->in[0]), SBI_IN(op->in[1])}};
+    return sbi_fold_run(ctx, &fold, op->out[0], NULL, err);
+}
+
+sb_status sbi_dot(sb_context *ctx, const sb_array *a, const sb_array *b, sb_array *out, sb_error *err) {
+    const sbi_op op = {.id = SBI_OP_DOT, .kernels = dot_kernels, .in = {a, b}, .out = {out}, .n = {a->size}};
+    sb_status status;
+    if ((status = sbi_check_real(a, "a", err)) || (status = sbi_check_dtype(b, "b", a->dtype, err)) ||
+        (status = sbi_check_dtype(out, "out", a->dtype, err)) || (status = sbi_check_ndim(a, "a", 1, err)) ||
+        (status = sbi_check_ndim(b, "b", 1, err)) || (status = sbi_check_length(b, "b", 0, a->size, err)) ||
+        (status = sbi_check_ndim(out, "out", 0, err)))
+        return status;
     return sbi_run(ctx, &op, err);
 }
 
 static sb_status total_kernels(sb_context *ctx, const sbi_op *op, sb_error *err) {
     const sb_array *x = op->in[0];
-    bool squares = op->n[1] != 0, wide = x->dtype == SB_F64;
-    sbi_kernel_id narrow = squares ? SBI_ID_k_square_block_f32 : SBI_ID_k_sum_block_f32;
-    sbi_fold fold = {.first = narrow, .above = SBI_ID_k_sum_block_f64, .dtype = SB_F64, .outer = 1, .count = op->n[0],
-                     .inner = 1, .divisor = 1.0, .inputs = 1, .input = {SBI_IN(x)}};
-    if (wide) fold.first = squares ? SBI_ID_k_square_block_f64 : SBI_ID_k_sum_block_f64;
+    const int64_t n[] = {[OUTER] = 1, [COUNT] = op->n[0], [INNER] = 1};
+    sbi_kernel_id kernel = op->n[1] ? SBI_TYPED(x->dtype, k_square_block) : SBI_TYPED(x->dtype, k_sum_block);
     sb_array *total = NULL;
     sb_status status = sbi_scratch(ctx, SB_F64, 1, &total, err);
-    if (status == SB_OK) status = sbi_fold_run(ctx, &fold, NULL, total, err);
+    if (status == SB_OK) status = fold_of(ctx, n, kernel, &x, 1, total, err);
     if (status == SB_OK) status = sbi_array_read(total, op->real_out, sizeof(double), err);
     sbi_array_free(total);
     return status;
 }
 
 static sb_status run_total(sb_context *ctx, const sb_array *x, int64_t squares, double *out, sb_error *err) {
-    if (x->dtype != SB_F32 && x->dtype != SB_F64)
-        return sbi_fail(err, SB_ERR_DTYPE, "x", "x is %s, it must be float32 or float64", sbi_dtype_name(x->dtype));
     const sbi_op op = {.id = SBI_OP_TOTAL, .kernels = total_kernels, .in = {x}, .n = {x->size, squares}, .real_out = out};
-    return sbi_run(ctx, &op, err);
+    sb_status status = sbi_check_real(x, "x", err);
+    return status ? status : sbi_run(ctx, &op, err);
 }
 
 sb_status sbi_total(sb_context *ctx, const sb_array *x, double *out, sb_error *err) {

@@ -9,6 +9,7 @@
 //   GEMM        in a b bias; out c; n m n k ta tb scaled accumulate (1-D operands are seen as m = 1 or n = 1); r alpha
 //   DOT         in a b; out out; n size
 //   REDUCE      in x; out out; n kind outer count inner (x seen as [outer, count, inner])
+//   VARIANCE    in x; out out mean; n 0 outer count inner ddof root (1: its root)
 //   TOTAL       in x; n size squares (0: S(x), 1: S(x x)); result: *real_out
 //   BINARY      in a b; out out; n kind ndim shape[8] stride_a[8] stride_b[8] (elements; 0 where broadcast)
 //   SCALE       in x; out out; n size; r factor
@@ -39,7 +40,7 @@
 #include "array.h"
 
 typedef enum sbi_op_id {
-    SBI_OP_GEMM, SBI_OP_DOT, SBI_OP_REDUCE, SBI_OP_TOTAL, SBI_OP_BINARY, SBI_OP_SCALE, SBI_OP_UNARY, SBI_OP_SWIGLU,
+    SBI_OP_GEMM, SBI_OP_DOT, SBI_OP_REDUCE, SBI_OP_VARIANCE, SBI_OP_TOTAL, SBI_OP_BINARY, SBI_OP_SCALE, SBI_OP_UNARY, SBI_OP_SWIGLU,
     SBI_OP_SWIGLU_BACKWARD, SBI_OP_SOFTMAX, SBI_OP_CROSS_ENTROPY, SBI_OP_CROSS_ENTROPY_BACKWARD, SBI_OP_RMS_NORM,
     SBI_OP_RMS_NORM_BACKWARD, SBI_OP_ROTARY_TABLE, SBI_OP_ROTARY, SBI_OP_ATTENTION, SBI_OP_ATTENTION_BACKWARD,
     SBI_OP_EMBEDDING, SBI_OP_EMBEDDING_BACKWARD, SBI_OP_ARGSORT, SBI_OP_SORT, SBI_OP_TOP_K, SBI_OP_UNIQUE, SBI_OP_RANDOM, SBI_OP_ADAMW, SBI_OP_ADAM, SBI_OP_SGD, SBI_OP_COPY,
@@ -80,6 +81,8 @@ sb_status sbi_launch(sb_context *ctx, sbi_kernel_id kernel, int64_t groups, cons
 sb_status sbi_gemm(SBI_CTX, const sb_gemm_options *options, const sb_array *a, const sb_array *b, const sb_array *bias, sb_array *c, sb_error *err);
 sb_status sbi_dot(SBI_CTX, const sb_array *a, const sb_array *b, sb_array *out, sb_error *err);
 sb_status sbi_reduce(SBI_CTX, sb_reduction kind, int axis, const sb_array *x, sb_array *out, sb_error *err);
+sb_status sbi_variance(SBI_CTX, int axis, int64_t ddof, const sb_array *x, sb_array *mean, sb_array *out, sb_error *err);
+sb_status sbi_deviation(SBI_CTX, int axis, int64_t ddof, const sb_array *x, sb_array *mean, sb_array *out, sb_error *err);
 sb_status sbi_total(SBI_CTX, const sb_array *x, double *out, sb_error *err);
 sb_status sbi_sum_squares(SBI_CTX, const sb_array *x, double *out, sb_error *err);
 sb_status sbi_binary(SBI_CTX, sb_binary_kind kind, const sb_array *a, const sb_array *b, sb_array *out, sb_error *err);

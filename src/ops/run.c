@@ -7,6 +7,7 @@ const char *const sbi_op_names[SBI_OP_COUNT] = {
     [SBI_OP_GEMM] = "gemm",
     [SBI_OP_DOT] = "dot",
     [SBI_OP_REDUCE] = "reduce",
+    [SBI_OP_VARIANCE] = "variance",
     [SBI_OP_TOTAL] = "total",
     [SBI_OP_BINARY] = "binary",
     [SBI_OP_SCALE] = "scale",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lanes of products and dots.
+// Lanes of products.
 #include "proof.h"
 
 #define SHAPE(...) ((const int64_t[]){__VA_ARGS__})
@@ -61,17 +61,6 @@ static sb_status run_gemv(sbi_lane_run *run, sb_error *err) {
     return sbi_lane_cell(run, "z", z, err);
 }
 
-static sb_status dot_of(sbi_lane_run *run, int64_t n, sb_error *err) {
-    sb_array *a = sbi_lane_input(run, "a", SB_F32, 1, SHAPE(n)), *b = sbi_lane_input(run, "b", SB_F32, 1, SHAPE(n));
-    sb_array *out = sbi_lane_result(run, SB_F32, 0, NULL);
-    if (run->status == SB_OK) {
-        sbi_lane_do(run, sb_dot(run->ctx, a, b, out, err));
-    }
-    return sbi_lane_cell(run, "out", out, err);
-}
-static sb_status run_dot(sbi_lane_run *run, sb_error *err) { return dot_of(run, sbi_lane_size(run, 1000, 4095), err); }
-static sb_status run_dot_blocks(sbi_lane_run *run, sb_error *err) { return dot_of(run, sbi_lane_size(run, 9000, 12345), err); }
-
 #define HOSTILE (SBI_FIX_ALL & ~SBI_FIX(SBI_FIX_NONFINITE))
 const sbi_lane sbi_lanes_gemm[] = {
     {.name = "gemm_nn", .kind = "product", .fixtures = SBI_FIX_ALL, .quick = true, .rows = true, .counts_inputs = true, .run = run_nn},
@@ -85,7 +74,5 @@ const sbi_lane sbi_lanes_gemm[] = {
     {.name = "gemm_row", .kind = "product", .fixtures = SBI_FIX_ALL, .counts_inputs = true, .run = run_row},
     {.name = "gemm_column", .kind = "product", .fixtures = SBI_FIX_ALL, .rows = true, .counts_inputs = true, .run = run_column},
     {.name = "gemv", .kind = "product", .fixtures = SBI_FIX_ALL, .counts_inputs = true, .run = run_gemv},
-    {.name = "dot", .kind = "sum", .fixtures = SBI_FIX_ALL, .counts_inputs = true, .run = run_dot},
-    {.name = "dot_blocks", .kind = "sum", .fixtures = HOSTILE, .counts_inputs = true, .run = run_dot_blocks},
     {0},
 };
