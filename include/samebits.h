@@ -218,11 +218,26 @@ SB_API sb_status sb_attention_backward(sb_context *ctx, const sb_attention_optio
                                        const sb_array *total, const sb_array *dy, sb_array *dq, sb_array *dk,
                                        sb_array *dv, sb_error *err);
 
-// table[v, d], ids[n] int32 in 0..v-1 (else SB_ERR_ARGUMENT), out[n, d]. Backward: dtable[v, d] row r = RN32(S over the
-// positions that hold r, ascending, of dout) (T2 segments; rows never used are +0), added to the old value if accumulate.
+// Rows by their number. Indices are int32 or int64; one out of range is SB_ERR_ARGUMENT, before anything is written.
+// gather: x[v, ...] of any dtype, indices[...], out[indices' shape, ...]: out[j, :] = x[indices[j], :], bits kept.
+// take_along: x[..., n], indices[..., k], out[..., k]: out[..., j] = x[..., indices[..., j]].
+// scatter: source[indices' shape, ...] into out[v, ...]: out[indices[j], :] = source[j, :], of equal indices the last j; other
+// rows stay.
+// scatter_add: float32, float64 or int64: row r of out = the sum of the rows of source whose index is r, RN(S) in
+// ascending order (T2 segments; rows never named are +0), int64 modulo 2^64; with `accumulate` added to the old value.
+SB_API sb_status sb_gather(sb_context *ctx, const sb_array *x, const sb_array *indices, sb_array *out, sb_error *err);
+SB_API sb_status sb_take_along(sb_context *ctx, const sb_array *x, const sb_array *indices, sb_array *out, sb_error *err);
+SB_API sb_status sb_scatter(sb_context *ctx, const sb_array *indices, const sb_array *source, sb_array *out, sb_error *err);
+SB_API sb_status sb_scatter_add(sb_context *ctx, const sb_array *indices, const sb_array *source, int accumulate,
+                                sb_array *out, sb_error *err);
+// The same by other names: a gather from table[v, d] by ids[n], out[n, d]; a scatter_add of real dout[n, d] into dtable[v, d].
 SB_API sb_status sb_embedding(sb_context *ctx, const sb_array *table, const sb_array *ids, sb_array *out, sb_error *err);
 SB_API sb_status sb_embedding_backward(sb_context *ctx, const sb_array *ids, const sb_array *dout, int accumulate,
                                        sb_array *dtable, sb_error *err);
+
+// Running sums over the last axis, T2: x, y[..., n] float32, float64 (one rounding of a binary64 value), int32 or int64
+// (modulo 2^32, 2^64). exclusive: without the element itself; reverse: from the end. y may be x (in place).
+SB_API sb_status sb_scan(sb_context *ctx, const sb_array *x, int exclusive, int reverse, sb_array *y, sb_error *err);
 
 // Stable sort over the last axis (T1): NaN last in either direction, -0 = +0. x of any dtype;
 // indices int64 of x's shape, or values of x's shape and dtype (bits kept).

@@ -154,10 +154,21 @@ void ref_attention_backward_f32(const ref_attention *o, const float *q, const fl
                                 const float *maximum, const double *total, const float *dy, float *dq, float *dk,
                                 float *dv);
 
-// ---- ref_embedding.c
-void ref_embedding_f32(int64_t d, int64_t count, const float *table, const int32_t *ids, float *out);
-void ref_embedding_backward_f32(int64_t v, int64_t d, int64_t count, const int32_t *ids, const float *dout,
-                                int accumulate, float *dtable);
+// ---- ref_gather.c: rows of `bytes`; dtype is that of the indices
+void ref_gather(int64_t bytes, int64_t count, const void *x, sb_dtype dtype, const void *indices, void *out);
+void ref_take_along(int64_t item, int64_t rows, int64_t n, int64_t k, const void *x, sb_dtype dtype, const void *indices,
+                    void *out);
+void ref_scatter(int64_t bytes, int64_t count, sb_dtype dtype, const void *indices, const void *source, void *out);
+// source[count, width], out[v, width]
+void ref_scatter_add_f32(int64_t v, int64_t width, int64_t count, sb_dtype dtype, const void *indices,
+                         const float *source, int accumulate, float *out);
+void ref_scatter_add_f64(int64_t v, int64_t width, int64_t count, sb_dtype dtype, const void *indices,
+                         const double *source, int accumulate, double *out);
+void ref_scatter_add_i64(int64_t v, int64_t width, int64_t count, sb_dtype dtype, const void *indices,
+                         const int64_t *source, int accumulate, int64_t *out);
+
+// ---- ref_scan.c: T2
+void ref_scan(sb_dtype dtype, int64_t rows, int64_t n, int exclusive, int reverse, const void *x, void *y);
 
 // ---- ref_sort.c: T1
 void ref_argsort(sb_dtype dtype, int64_t rows, int64_t count, int descending, const void *x, int64_t *indices);

@@ -58,6 +58,7 @@ static sb_status reference_operation(const sbi_device *device, const sbi_op *op,
     const void *in[7];
     void *out[3];
     bool wide = op->out[0] && op->out[0]->dtype == SB_F64; // the type of the data (an operation with other outputs says so)
+    int64_t item = op->out[0] ? (int64_t)sb_dtype_size(op->out[0]->dtype) : 0;
     for (int i = 0; i < 7; i++)
         in[i] = op->in[i] ? op->in[i]->data : NULL;
     for (int i = 0; i < 3; i++)
@@ -131,10 +132,18 @@ static sb_status reference_operation(const sbi_device *device, const sbi_op *op,
         ref_attention_backward_f32(&o, in[0], in[1], in[2], in[3], in[4], in[5], in[6], out[0], out[1], out[2]);
         return SB_OK;
     }
-    case SBI_OP_EMBEDDING: ref_embedding_f32(n[1], n[2], in[0], in[1], out[0]); return SB_OK;
-    case SBI_OP_EMBEDDING_BACKWARD:
-        ref_embedding_backward_f32(n[0], n[1], n[2], in[0], in[1], n[3] != 0, out[0]);
+    case SBI_OP_GATHER: ref_gather(n[1] * item, n[2], in[0], op->in[1]->dtype, in[1], out[0]); return SB_OK;
+    case SBI_OP_TAKE_ALONG: ref_take_along(item, n[0], n[1], n[2], in[0], op->in[1]->dtype, in[1], out[0]); return SB_OK;
+    case SBI_OP_SCATTER: ref_scatter(n[1] * item, n[2], op->in[0]->dtype, in[0], in[1], out[0]); return SB_OK;
+    case SBI_OP_SCATTER_ADD:
+        if (op->out[0]->dtype == SB_I64)
+            ref_scatter_add_i64(n[0], n[1], n[2], op->in[0]->dtype, in[0], in[1], n[3] != 0, out[0]);
+        else if (wide)
+            ref_scatter_add_f64(n[0], n[1], n[2], op->in[0]->dtype, in[0], in[1], n[3] != 0, out[0]);
+        else
+            ref_scatter_add_f32(n[0], n[1], n[2], op->in[0]->dtype, in[0], in[1], n[3] != 0, out[0]);
         return SB_OK;
+    case SBI_OP_SCAN: ref_scan(op->in[0]->dtype, n[0], n[1], n[2] != 0, n[3] != 0, in[0], out[0]); return SB_OK;
     case SBI_OP_ARGSORT: ref_argsort(op->in[0]->dtype, n[0], n[1], n[2] != 0, in[0], out[0]); return SB_OK;
     case SBI_OP_SORT: ref_sort(op->in[0]->dtype, n[0], n[1], n[2] != 0, in[0], out[0]); return SB_OK;
     case SBI_OP_TOP_K: ref_top_k(op->in[0]->dtype, n[0], n[1], n[2] != 0, n[3], in[0], out[0], out[1]); return SB_OK;

@@ -88,7 +88,7 @@ static void test_refusals(sb_context *ctx) {
     const int64_t three[] = {3}, shape[] = {3, 2}, wide[] = {3, 3}, cube[] = {1, 3, 2};
     sb_array *table = array_of(ctx, SB_F32, 2, shape, poison), *out = array_of(ctx, SB_F32, 2, shape, poison);
     sb_array *ids = array_of(ctx, SB_I32, 1, three, good), *wider = array_of(ctx, SB_F32, 2, wide, NULL);
-    sb_array *long_ids = array_of(ctx, SB_I64, 1, three, NULL), *deep = array_of(ctx, SB_F32, 3, cube, NULL);
+    sb_array *real_ids = array_of(ctx, SB_F32, 1, three, NULL), *deep = array_of(ctx, SB_F32, 3, cube, NULL);
     sb_error err = {0};
     for (int k = 0; k < 2; k++) {
         sb_array *bad = array_of(ctx, SB_I32, 1, three, k ? above : negative);
@@ -97,12 +97,12 @@ static void test_refusals(sb_context *ctx) {
         CHECK(array_is(out, poison) && array_is(table, poison), "something was written");
         sb_array_free(bad);
     }
-    refused(sb_embedding(ctx, table, long_ids, out, &err), SB_ERR_DTYPE, &err, "ids");
+    refused(sb_embedding(ctx, table, real_ids, out, &err), SB_ERR_DTYPE, &err, "ids");
     refused(sb_embedding(ctx, deep, ids, out, &err), SB_ERR_SHAPE, &err, "table");
     refused(sb_embedding(ctx, table, ids, wider, &err), SB_ERR_SHAPE, &err, "out");
     refused(sb_embedding_backward(ctx, ids, wider, 0, table, &err), SB_ERR_SHAPE, &err, "dout");
     CHECK(sb_embedding(ctx, table, ids, table, &err) == SB_ERR_OVERLAP, "%s", err.message);
-    sb_array_free(table); sb_array_free(out); sb_array_free(ids); sb_array_free(wider); sb_array_free(long_ids); sb_array_free(deep);
+    sb_array_free(table); sb_array_free(out); sb_array_free(ids); sb_array_free(wider); sb_array_free(real_ids); sb_array_free(deep);
 }
 
 int main(void) {

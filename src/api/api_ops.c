@@ -189,6 +189,37 @@ sb_status sb_attention_backward(sb_context *ctx, const sb_attention_options *opt
     RETURN_INSIDE(sbi_attention_backward(ctx, &known, q, k, v, y, maximum, total, dy, dq, dk, dv, err));
 }
 
+sb_status sb_gather(sb_context *ctx, const sb_array *x, const sb_array *indices, sb_array *out, sb_error *err) {
+    NEED(ctx); NEED(x); NEED(indices); NEED(out);
+    APART(out, x); APART(out, indices);
+    RETURN_INSIDE(sbi_gather(ctx, x, indices, out, err));
+}
+
+sb_status sb_take_along(sb_context *ctx, const sb_array *x, const sb_array *indices, sb_array *out, sb_error *err) {
+    NEED(ctx); NEED(x); NEED(indices); NEED(out);
+    APART(out, x); APART(out, indices);
+    RETURN_INSIDE(sbi_take_along(ctx, x, indices, out, err));
+}
+
+sb_status sb_scatter(sb_context *ctx, const sb_array *indices, const sb_array *source, sb_array *out, sb_error *err) {
+    NEED(ctx); NEED(indices); NEED(source); NEED(out);
+    APART(out, indices); APART(out, source);
+    RETURN_INSIDE(sbi_scatter(ctx, indices, source, out, err));
+}
+
+sb_status sb_scatter_add(sb_context *ctx, const sb_array *indices, const sb_array *source, int accumulate, sb_array *out,
+                         sb_error *err) {
+    NEED(ctx); NEED(indices); NEED(source); NEED(out);
+    APART(out, indices); APART(out, source);
+    RETURN_INSIDE(sbi_scatter_add(ctx, indices, source, accumulate, out, err));
+}
+
+sb_status sb_scan(sb_context *ctx, const sb_array *x, int exclusive, int reverse, sb_array *y, sb_error *err) {
+    NEED(ctx); NEED(x); NEED(y);
+    APART_OR_SAME(y, x);
+    RETURN_INSIDE(sbi_scan(ctx, x, exclusive, reverse, y, err));
+}
+
 sb_status sb_embedding(sb_context *ctx, const sb_array *table, const sb_array *ids, sb_array *out, sb_error *err) {
     NEED(ctx); NEED(table); NEED(ids); NEED(out);
     APART(out, table); APART(out, ids);

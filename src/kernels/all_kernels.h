@@ -3,9 +3,9 @@
 // (No include guard: included once for each meaning of SBI_KERNEL.)
 #include "attention.def"
 #include "elementwise.def"
-#include "embedding.def"
 #include "function.def"
 #include "function64.def"
+#include "gather.def"
 #include "gemm.def"
 #include "loss.def"
 #include "norm.def"
@@ -13,5 +13,6 @@
 #include "random.def"
 #include "reduce.def"
 #include "rotary.def"
+#include "scan.def"
 #include "softmax.def"
 #include "sort.def"

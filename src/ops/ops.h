@@ -24,7 +24,11 @@
 //   ROTARY      in x cos sin; out y; n b t h d first inverse
 //   ATTENTION   in q k v; out y maximum total; n b t h d s g causal first keys; r scale
 //   ATTENTION_BACKWARD in q k v y maximum total dy; out dq dk dv; n as ATTENTION; r scale
-//   EMBEDDING   in table ids; out out; n v d count   EMBEDDING_BACKWARD in ids dout; out dtable; n v d count accumulate
+//   GATHER      in x indices; out out; n rows width count (an embedding, too)
+//   TAKE_ALONG  in x indices; out out; n rows n k
+//   SCATTER     in indices source; out out; n rows width count
+//   SCATTER_ADD in indices source; out out; n rows width count accumulate (the backward of an embedding, too)
+//   SCAN        in x; out y; n rows count exclusive reverse
 //   ARGSORT     in x; out indices; n rows count descending   (SORT is ARGSORT and a gather: out values)
 //   TOP_K       in x; out values indices; n rows count largest k
 //   UNIQUE      in x; out values inverse counts; n size; result: *real_out, how many
@@ -43,7 +47,7 @@ typedef enum sbi_op_id {
     SBI_OP_GEMM, SBI_OP_DOT, SBI_OP_REDUCE, SBI_OP_VARIANCE, SBI_OP_TOTAL, SBI_OP_BINARY, SBI_OP_SCALE, SBI_OP_UNARY, SBI_OP_SWIGLU,
     SBI_OP_SWIGLU_BACKWARD, SBI_OP_SOFTMAX, SBI_OP_CROSS_ENTROPY, SBI_OP_CROSS_ENTROPY_BACKWARD, SBI_OP_RMS_NORM,
     SBI_OP_RMS_NORM_BACKWARD, SBI_OP_ROTARY_TABLE, SBI_OP_ROTARY, SBI_OP_ATTENTION, SBI_OP_ATTENTION_BACKWARD,
-    SBI_OP_EMBEDDING, SBI_OP_EMBEDDING_BACKWARD, SBI_OP_ARGSORT, SBI_OP_SORT, SBI_OP_TOP_K, SBI_OP_UNIQUE, SBI_OP_RANDOM, SBI_OP_ADAMW, SBI_OP_ADAM, SBI_OP_SGD, SBI_OP_COPY,
+    SBI_OP_GATHER, SBI_OP_TAKE_ALONG, SBI_OP_SCATTER, SBI_OP_SCATTER_ADD, SBI_OP_SCAN, SBI_OP_ARGSORT, SBI_OP_SORT, SBI_OP_TOP_K, SBI_OP_UNIQUE, SBI_OP_RANDOM, SBI_OP_ADAMW, SBI_OP_ADAM, SBI_OP_SGD, SBI_OP_COPY,
     SBI_OP_COUNT
 } sbi_op_id;
 
@@ -102,6 +106,11 @@ sb_status sbi_attention(SBI_CTX, const sb_attention_options *options, const sb_a
 sb_status sbi_attention_backward(SBI_CTX, const sb_attention_options *options, const sb_array *q, const sb_array *k, const sb_array *v, const sb_array *y, const sb_array *maximum, const sb_array *total, const sb_array *dy, sb_array *dq, sb_array *dk, sb_array *dv, sb_error *err);
 sb_status sbi_embedding(SBI_CTX, const sb_array *table, const sb_array *ids, sb_array *out, sb_error *err);
 sb_status sbi_embedding_backward(SBI_CTX, const sb_array *ids, const sb_array *dout, int accumulate, sb_array *dtable, sb_error *err);
+sb_status sbi_gather(SBI_CTX, const sb_array *x, const sb_array *indices, sb_array *out, sb_error *err);
+sb_status sbi_take_along(SBI_CTX, const sb_array *x, const sb_array *indices, sb_array *out, sb_error *err);
+sb_status sbi_scatter(SBI_CTX, const sb_array *indices, const sb_array *source, sb_array *out, sb_error *err);
+sb_status sbi_scatter_add(SBI_CTX, const sb_array *indices, const sb_array *source, int accumulate, sb_array *out, sb_error *err);
+sb_status sbi_scan(SBI_CTX, const sb_array *x, int exclusive, int reverse, sb_array *y, sb_error *err);
 sb_status sbi_argsort(SBI_CTX, const sb_array *x, int descending, sb_array *indices, sb_error *err);
 sb_status sbi_sort(SBI_CTX, const sb_array *x, int descending, sb_array *values, sb_error *err);
 sb_status sbi_top_k(SBI_CTX, const sb_array *x, int64_t k, int largest, sb_array *values, sb_array *indices, sb_error *err);

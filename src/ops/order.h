@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stable order of rows of keys: the ground of sort, argsort, permutation and the embedding's gradient.
+// Stable order of rows of keys: the ground of sort, argsort, permutation and scatter.
 #ifndef SBI_ORDER_H
 #define SBI_ORDER_H
 
