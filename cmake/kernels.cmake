@@ -22,6 +22,9 @@ function(sbi_add_level level targets)
   target_compile_definitions(kernels_${level} PRIVATE SBI_LEVEL=${level})
   target_compile_options(kernels_${level} PRIVATE -Wno-unused-function
     $<$<C_COMPILER_ID:Clang>:-Wno-pass-failed> ${ARGN}) # (clang warns of phases it leaves scalar)
+  if("fuzzer" IN_LIST SANITIZERS) # fuzzers are after parsers
+    target_compile_options(kernels_${level} PRIVATE -fno-sanitize=all)
+  endif()
   foreach(one IN LISTS targets) # (objects of an object library do not pass through another)
     target_sources(${one} PRIVATE $<TARGET_OBJECTS:kernels_${level}>)
   endforeach()

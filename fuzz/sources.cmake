@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+# The fuzz targets. fuzz_replay runs the corpus through all of them, with any compiler; where the build is one for
+# libFuzzer (SAMEBITS_SANITIZE=fuzzer,address,undefined) each target is a fuzzer of its own as well.
+set(FUZZ json safetensors recipe ledger evidence references checkpoint real flags messages)
+function(sbi_fuzz_program name)
+  add_executable(${name} fuzz/fuzz_ground.c cli/flags.c ${ARGN})
+  foreach(room IN LISTS ROOMS)
+    target_include_directories(${name} PRIVATE src/${room})
+  endforeach()
+  target_include_directories(${name} PRIVATE fuzz cli src/lm)
+  target_link_libraries(${name} PRIVATE samebits m)
+endfunction()
+list(TRANSFORM FUZZ REPLACE "(.+)" "fuzz/fuzz_\\1.c" OUTPUT_VARIABLE texts)
+sbi_fuzz_program(fuzz_replay fuzz/fuzz_replay.c ${texts})
+add_test(NAME fuzz_corpus COMMAND fuzz_replay ${CMAKE_SOURCE_DIR}/fuzz/corpus)
+if("fuzzer" IN_LIST SANITIZERS)
+  foreach(name IN LISTS FUZZ)
+    sbi_fuzz_program(fuzz_${name} fuzz/fuzz_entry.c fuzz/fuzz_${name}.c)
+    target_compile_definitions(fuzz_${name} PRIVATE FUZZ_TARGET=fuzz_${name})
+    target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
+  endforeach()
+endif()
