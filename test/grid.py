@@ -45,6 +45,17 @@ TARGETS = [
     ("clang -O0 v1", "clang-O0", "v1", 2, "", {}),
 ]
 
+# Sanitized builds by clang: sanitizers, their options, the tests that run under them, and environments for verify --quick.
+# Threads are what the thread sanitizer is for, addresses (and what C leaves undefined) everything that handles bytes of others.
+SANITIZED = {
+    "address": ("address,undefined", "ASAN_OPTIONS=allocator_may_return_null=1:detect_stack_use_after_return=1",
+                ("base", "threads", "fpenv", "file", "array", "api", "calls", "safetensors", "shard", "nn", "lm", "random",
+                 "gemm", "attention", "exhaustion", "fuzz_replay"),
+                [{"SAMEBITS_ISA": isa, "SAMEBITS_THREADS": "2"} for isa in ("plain", "v1", "v3", "v4", "reverse")]),
+    "thread": ("thread", "TSAN_OPTIONS=allocator_may_return_null=1:die_after_fork=0", ("threads", "fpenv", "shard"),
+               [{"SAMEBITS_THREADS": n} for n in ("2", "7")]),
+}
+
 
 def required(name):
     """Whether a name of SAMEBITS_REQUIRED covers this target."""
@@ -129,6 +140,50 @@ class Grid:
                     continue
                 environment["LD_PRELOAD"] = shim
             self.verify(name, [command], lanes, environment)
+
+    def sanitized(self):
+        """Two builds of everything above the reference; the tests of SANITIZED, verify --quick, a training run on two threads."""
+        if not shutil.which("clang"):
+            self.skip("sanitized", "clang is not installed")
+            return
+        for name, (sanitizers, options, tests, environments) in SANITIZED.items():
+            start, folder = time.time(), os.path.join(ROOT, f"build-{name}")
+            programs = [t if t.startswith("fuzz") else f"test_{t}" for t in tests]
+            os.makedirs(folder, exist_ok=True)
+            with open(os.path.join(folder, "grid.log"), "w") as log:
+                built = all(subprocess.run(command, stdout=log, stderr=subprocess.STDOUT).returncode == 0 for command in (
+                    ["cmake", "-S", ROOT, "-B", folder, "-G", "Ninja", "-DCMAKE_C_COMPILER=clang", f"-DSAMEBITS_SANITIZE={sanitizers}"],
+                    ["ninja", "-C", folder, "-j", self.jobs, "samebits_command", *programs]))
+            self.say(f"(build {name})", "" if built else "FAILED", "" if built else log.name, time.time() - start)
+            if not built:
+                self.failed += 1
+                continue
+            variable, value = options.split("=", 1)
+            command = os.path.join(folder, "samebits")
+            for program in programs:
+                corpus = [os.path.join(ROOT, "fuzz", "corpus")] if program == "fuzz_replay" else []
+                self.clean(f"{name} {program}", [os.path.join(folder, program), *corpus], {variable: value})
+            for environment in environments:
+                level = environment.get("SAMEBITS_ISA")
+                label = f"{name} verify --quick, " + (level or f"{environment['SAMEBITS_THREADS']} threads")
+                if level and not usable(command, level):
+                    self.skip(label, f"this machine does not run {level}")
+                else:
+                    self.clean(label, [command, "verify", "--quick"], {variable: value, **environment})
+            with tempfile.TemporaryDirectory() as out:
+                self.clean(f"{name} two training steps", [
+                    command, "lm", "train", "--recipe", os.path.join(ROOT, "recipes", "tiny.json"), "--data",
+                    os.path.join(ROOT, "data", "kjv.txt"), "--out", os.path.join(out, "run"), "--threads", "2", "--quiet"],
+                    {variable: value})
+
+    def clean(self, name, command, environment):
+        """A program that must end well; a sanitizer's finding ends it otherwise."""
+        start = time.time()
+        run = subprocess.run(command, env={**os.environ, **environment}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                             cwd=os.path.dirname(command[0]), text=True, errors="replace")
+        lines = run.stdout.strip().splitlines() or [""]
+        note = lines[-1] if run.returncode == 0 else f"exit {run.returncode}: " + "\n".join(lines[:40])
+        self.done(name, run.returncode == 0, note, time.time() - start)
 
     def emulated(self):
         """verify --quick, then two training steps that must end in the native checkpoint."""
@@ -245,11 +300,11 @@ def train(command, recipe, out):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default=os.path.join(ROOT, "build"), help="the main build folder")
-    parser.add_argument("--only", help="proofs, native, emulated, onefile or reproducible")
+    parser.add_argument("--only", help="proofs, native, sanitized, emulated, onefile or reproducible")
     options = parser.parse_args()
     grid = Grid(os.path.abspath(options.build))
     start = time.time()
-    for part in ("proofs", "native", "emulated", "onefile", "reproducible"):
+    for part in ("proofs", "native", "sanitized", "emulated", "onefile", "reproducible"):
         if options.only in (None, part):
             getattr(grid, part)()
     print(f"the grid took {time.time() - start:.0f} s")

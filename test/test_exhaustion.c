@@ -1,62 +1,347 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that runs out: every lane, with an allocator that refuses the k-th request, for every k that the lane makes,
-// must end with the named error and leave nothing behind; with enough memory it must end well.
+// Memory that runs out, at every single request: every lane, and every public function that is more than an operation, with
+// the k-th request refused for every k that it makes. Each must end with SB_ERR_MEMORY in words, leave no block and no
+// half file behind; and right after, with memory, give what an undisturbed call gives. The requests are those of malloc
+// itself (counted_memory.h), so that the library's own allocator is met as well.
+#include "counted_memory.h"
 #include "proof.h"
 #include "test.h"
 
+#include <dirent.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
-typedef struct memory { long left, requests, live; } memory; // requests until refusal; the pool of one thread asks alone
+typedef struct task {
+    const char *name;
+    sb_status (*run)(sb_context *ctx, sbi_sha256 *result, sb_error *err); // what it gives goes into the hash
+    void (*after)(const char *name, sb_status status);                     // looks at what is left behind, and clears it
+    long step;                                                             // 0: every request, else every step-th
+} task;
 
-static void *allocate(void *user, size_t bytes) {
-    memory *m = user;
-    m->requests++;
-    if (m->left-- == 0) return NULL;
-    void *pointer = malloc(bytes ? bytes : 1);
-    m->live += pointer != NULL;
-    return pointer;
+static char folder[64];
+
+static const char *in_folder(const char *name) {
+    static char paths[32][400];
+    static int next;
+    char *path = paths[next++ % 32];
+    snprintf(path, sizeof paths[0], "%s/%s", folder, name);
+    return path;
 }
-static void release(void *user, void *pointer) {
-    memory *m = user;
-    m->live -= pointer != NULL;
-    free(pointer);
+
+// Removes a folder and all in it; counts the temporary files met.
+static int clear(const char *path) {
+    DIR *listing = opendir(path);
+    int temporary = 0;
+    for (const struct dirent *e; listing && (e = readdir(listing));) {
+        char name[700];
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) continue;
+        snprintf(name, sizeof name, "%s/%s", path, e->d_name);
+        temporary += strstr(e->d_name, ".tmp") != NULL;
+        if (unlink(name) != 0) temporary += clear(name);
+    }
+    if (listing) closedir(listing);
+    rmdir(path);
+    return temporary;
 }
 
-static void ignore(void *user, const char *cell, const uint8_t digest[32], const sb_array *array) {
-    (void)user, (void)cell, (void)digest, (void)array;
+static void put(const char *path, const void *bytes, size_t size) {
+    FILE *file = fopen(path, "wb");
+    CHECK(file && fwrite(bytes, 1, size, file) == size && fclose(file) == 0, "%s", path);
 }
 
-// Runs the lane with `left` requests granted once the context stands. Returns how many it made.
-static long run_lane(const sbi_lane *lane, sbi_fixture fixture, long left, sb_status *status) {
-    memory m = {.left = -1};
-    const sb_context_options options = {.size = sizeof options, .device = "cpu", .threads = 1, .allocate = allocate, .release = release, .user = &m};
-    sb_context *ctx = NULL;
-    CHECK(sb_context_new(&options, &ctx, NULL) == SB_OK, "no context");
-    sbi_lane_run run = {.ctx = ctx, .lane = lane, .fixture = fixture, .nudge = -1, .report = ignore};
+static sb_status add_file(sbi_sha256 *result, const char *path) { // read with other calls than the library's
+    char bytes[4096];
+    size_t count;
+    FILE *file = fopen(path, "rb");
+    CHECK(file, "%s is not there", path);
+    while (file && (count = fread(bytes, 1, sizeof bytes, file)) > 0) sbi_sha256_add(result, bytes, count);
+    if (file) fclose(file);
+    return SB_OK;
+}
+
+static sb_status add_report(sbi_sha256 *result, sb_report *report, sb_status status) {
+    if (status == SB_OK) {
+        sbi_sha256_add(result, sb_report_text(report), strlen(sb_report_text(report)));
+        sbi_sha256_add(result, sb_report_json(report), strlen(sb_report_json(report)));
+    }
+    sb_report_free(report);
+    return status;
+}
+
+// ---- lanes
+
+static const sbi_lane *lane_now;
+static sbi_fixture fixture_now;
+
+static void add_cell(void *user, const char *cell, const uint8_t digest[32], const sb_array *array) {
+    (void)array;
+    sbi_sha256_add(user, cell, strlen(cell));
+    sbi_sha256_add(user, digest, 32);
+}
+
+static sb_status run_lane(sb_context *ctx, sbi_sha256 *result, sb_error *err) {
+    sbi_lane_run run = {.ctx = ctx, .lane = lane_now, .fixture = fixture_now, .nudge = -1, .report = add_cell, .user = result};
+    return sbi_lane_carry_out(&run, err);
+}
+
+// ---- proof. A lane that runs out of memory in verify is a cell REFUSED: a report, verdict 3, that says so.
+
+static char *table;
+static size_t table_size;
+static const char *const documents[2] = {"/one.json", "/other.json"};
+
+static sb_status add_verification(sbi_sha256 *result, sb_report *report, sb_status status, sb_error *err) {
+    if (status == SB_OK && sb_report_verdict(report) == 3 && strstr(sb_report_json(report), "SB_ERR_MEMORY")) {
+        sb_report_free(report);
+        return sbi_fail(err, SB_ERR_MEMORY, "", "a cell is REFUSED");
+    }
+    return add_report(result, report, status);
+}
+
+static sb_status run_verify(sb_context *ctx, sbi_sha256 *result, sb_error *err) {
+    sb_report *report = NULL;
+    const sb_verify_options options = {.size = sizeof options, .lanes = "softmax", .references = table, .references_size = table_size};
+    sb_status status = sb_verify(ctx, &options, &report, err);
+    return add_verification(result, report, status, err);
+}
+
+static sb_status run_selftest(sb_context *ctx, sbi_sha256 *result, sb_error *err) {
+    sb_report *report = NULL;
+    const sb_verify_options options = {.size = sizeof options, .lanes = "rms_norm", .references = table, .references_size = table_size};
+    sb_status status = sb_selftest(ctx, &options, &report, err);
+    if (status == SB_OK && sb_report_verdict(report) != 0) {
+        sb_report_free(report);
+        return sbi_fail(err, SB_ERR_MEMORY, "", "a lane did not run");
+    }
+    return add_report(result, report, status);
+}
+
+static sb_status run_compare(sb_context *ctx, sbi_sha256 *result, sb_error *err) {
+    sb_report *report = NULL;
+    const char *paths[3] = {in_folder(documents[0]), in_folder(documents[1]), in_folder(documents[0])};
+    (void)ctx;
+    sb_status status = sb_compare(3, paths, &report, err);
+    return add_report(result, report, status);
+}
+
+static sb_status run_doctor(sb_context *ctx, sbi_sha256 *result, sb_error *err) {
+    sb_report *report = NULL;
+    (void)ctx;
+    sb_status status = sb_doctor(&report, err);
+    return add_report(result, report, status);
+}
+
+static sb_status run_write(sb_context *ctx, sbi_sha256 *result, sb_error *err) {
+    sb_report *report = NULL;
+    const char *paths[2] = {in_folder(documents[0]), in_folder(documents[1])};
+    (void)ctx;
+    sb_status status = sb_compare(2, paths, &report, err);
+    if (status == SB_OK) status = sb_report_write(report, in_folder("comparison.json"), err);
+    if (status == SB_OK) status = add_file(result, in_folder("comparison.json"));
+    sb_report_free(report);
+    return status;
+}
+
+static void after_write(const char *name, sb_status status) {
+    CHECK((access(in_folder("comparison.json"), F_OK) == 0) == (status == SB_OK), "%s: half a file", name);
+    unlink(in_folder("comparison.json"));
+}
+
+static sb_status run_digest(sb_context *ctx, sbi_sha256 *result, sb_error *err) {
+    uint8_t digests[2][32];
+    int64_t arrays = 0;
+    (void)ctx;
+    sb_status status = sb_digest_file(in_folder("run/step-000000002/model.safetensors"), digests[0], digests[1], &arrays, err);
+    if (status == SB_OK) {
+        CHECK(arrays > 0, "%lld arrays", (long long)arrays);
+        sbi_sha256_add(result, digests, sizeof digests);
+    }
+    return status;
+}
+
+// ---- language models: the smallest there is, two steps of three shards
+
+static const char recipe[] =
+    "{\"recipe\":1,\"name\":\"smallest\",\"model\":{\"hidden_size\":2,\"layers\":1,\"heads\":1,\"kv_heads\":1,\"intermediate_size\":2,"
+    "\"tie\":true},\"training\":{\"steps\":2,\"shards\":3,\"shard_sequences\":1,\"sequence_length\":4,\"seed\":1,"
+    "\"learning_rate\":0.01},\"checkpoints\":{\"every\":1,\"keep\":2},\"evaluation\":{\"windows\":1},"
+    "\"data\":{\"held_out\":16,\"sha256\":\"%s\"}}";
+static const char corpus[] = "the same bits on every machine, at any number of threads, in any batch";
+
+static sb_lm_run the_run(const char *where) {
+    return (sb_lm_run){.size = sizeof(sb_lm_run), .recipe = in_folder("recipe.json"), .data = in_folder("corpus.txt"), .folder = where};
+}
+
+static sb_status add_run(sbi_sha256 *result, const char *name) {
+    char path[100];
+    snprintf(path, sizeof path, "%s/ledger.jsonl", name);
+    add_file(result, in_folder(path));
+    snprintf(path, sizeof path, "%s/step-000000002/model.safetensors", name);
+    return add_file(result, in_folder(path));
+}
+
+static sb_status run_train(sb_context *ctx, sbi_sha256 *result, sb_error *err) {
+    const sb_lm_run run = the_run(in_folder("new"));
+    sb_status status = sb_lm_train(ctx, &run, err);
+    return status == SB_OK ? add_run(result, "new") : status;
+}
+
+static void after_train(const char *name, sb_status status) {
+    (void)status;
+    CHECK(clear(in_folder("new")) == 0, "%s: a temporary file is left", name);
+}
+
+// Resumes from step 1; a resume that failed must leave a folder from which the next one ends as if nothing had been.
+static sb_status run_resume(sb_context *ctx, sbi_sha256 *result, sb_error *err) {
+    const sb_lm_run run = the_run(in_folder("half"));
+    sb_status status = sb_lm_resume(ctx, &run, err);
+    return status == SB_OK ? add_run(result, "half") : status;
+}
+
+static void after_resume(const char *name, sb_status status) {
+    sbi_sha256 ignored;
     sb_error err = {0};
-    m.left = left;
-    m.requests = 0;
-    *status = sbi_lane_carry_out(&run, &err);
-    long requests = m.requests;
-    m.left = -1;
+    sb_context *ctx = NULL;
+    const sb_context_options options = {.size = sizeof options, .threads = 1};
+    sb_lm_run run = the_run(in_folder("half"));
+    sbi_sha256_start(&ignored);
+    CHECK(sb_context_new(&options, &ctx, NULL) == SB_OK, "%s", name);
+    if (status != SB_OK) CHECK(run_resume(ctx, &ignored, &err) == SB_OK, "%s: the next resume: %s", name, err.message);
+    CHECK(clear(in_folder("half")) == 0, "%s: a temporary file is left", name);
+    run.until = 1;
+    CHECK(sb_lm_train(ctx, &run, &err) == SB_OK, "%s", err.message);
     sb_context_free(ctx);
-    CHECK(m.live == 0, "%s with %ld requests granted: %ld blocks are left", lane->name, left, m.live);
+}
+
+static sb_status run_evaluate(sb_context *ctx, sbi_sha256 *result, sb_error *err) {
+    sb_lm_evaluation out = {0};
+    sb_status status = sb_lm_evaluate(ctx, in_folder("run"), in_folder("corpus.txt"), 0, &out, err);
+    if (status == SB_OK) sbi_sha256_add(result, &out, sizeof out);
+    return status;
+}
+
+static sb_status run_generate(sb_context *ctx, sbi_sha256 *result, sb_error *err) {
+    uint8_t out[3];
+    const sb_lm_generation options = {.size = sizeof options, .checkpoint = in_folder("run"), .prompt = (const uint8_t *)"the",
+                                      .prompt_bytes = 3, .tokens = 3, .temperature = 1.0, .top_k = 9, .top_p = 0.9, .seed = 3};
+    sb_status status = sb_lm_generate(ctx, &options, out, err);
+    if (status == SB_OK) sbi_sha256_add(result, out, sizeof out);
+    return status;
+}
+
+static sb_status run_describe(sb_context *ctx, sbi_sha256 *result, sb_error *err) {
+    sb_lm_description out = {0};
+    sb_status status = sb_lm_describe(ctx, in_folder("recipe.json"), &out, err);
+    if (status == SB_OK) sbi_sha256_add(result, &out, sizeof out);
+    return status;
+}
+
+static sb_status run_ledgers(sb_context *ctx, sbi_sha256 *result, sb_error *err) {
+    sb_lm_difference out = {0};
+    (void)ctx;
+    sb_status status = sb_lm_ledger_compare(in_folder("run/ledger.jsonl"), in_folder("half/ledger.jsonl"), &out, err);
+    if (status == SB_OK) {
+        CHECK(!out.equal && strcmp(out.field, "end") == 0, "%s", out.field);
+        sbi_sha256_add(result, &out, sizeof out);
+    }
+    return status;
+}
+
+// ---- every request of a task
+
+// Runs it in a context of its own with `left` requests granted, the context's included. Gives how many it made.
+static long run_task(const task *t, long left, uint8_t digest[32], sb_status *status) {
+    sb_error err = {0};
+    sb_context *ctx = NULL;
+    sbi_sha256 result;
+    const sb_context_options options = {.size = sizeof options, .device = "cpu", .threads = 1};
+    sbi_sha256_start(&result);
+    long live = memory_live;
+    memory_requests = 0;
+    memory_left = left;
+    *status = sb_context_new(&options, &ctx, &err);
+    if (*status == SB_OK) *status = t->run(ctx, &result, &err);
+    memory_left = -1;
+    long requests = memory_requests;
+    sb_context_free(ctx);
+    CHECK(memory_live == live, "%s with %ld requests granted: %ld blocks are left", t->name, left, memory_live - live);
+    if (*status != SB_OK)
+        CHECK(err.status == *status && err.message[0], "%s with %ld requests granted: %s without words", t->name, left,
+              sb_status_name(*status));
+    sbi_sha256_end(&result, digest);
+    if (t->after) t->after(t->name, *status);
     return requests;
 }
 
+static void exhaust(const task *t) {
+    uint8_t undisturbed[32], digest[32];
+    sb_status status;
+    clock_t start = clock();
+    long all = run_task(t, -1, undisturbed, &status);
+    CHECK(status == SB_OK, "%s with all the memory: %s", t->name, sb_status_name(status));
+    for (long left = 0; left < all; left += t->step ? t->step : 1) {
+        run_task(t, left, digest, &status);
+        CHECK(status == SB_ERR_MEMORY, "%s with %ld of %ld requests granted: %s", t->name, left, all, sb_status_name(status));
+    }
+    run_task(t, -1, digest, &status);
+    CHECK(status == SB_OK && memcmp(digest, undisturbed, 32) == 0, "%s afterwards: %s or other bits", t->name, sb_status_name(status));
+    if (getenv("SAMEBITS_TEST_COUNTS")) printf("%-28s %6ld requests %6.2f s\n", t->name, all, (double)(clock() - start) / CLOCKS_PER_SEC);
+}
+
+static void prepare(void) {
+    char text[1000], hex[65];
+    uint8_t digest[32];
+    sb_error err = {0};
+    sb_context *ctx = NULL;
+    const sb_context_options options = {.size = sizeof options, .threads = 1};
+    snprintf(folder, sizeof folder, "%s/samebits-exhaustion-XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+    CHECK(mkdtemp(folder), "%s", folder);
+    sb_sha256(corpus, sizeof corpus - 1, digest);
+    sbi_hex(digest, 32, hex);
+    snprintf(text, sizeof text, recipe, hex);
+    put(in_folder("recipe.json"), text, strlen(text));
+    put(in_folder("corpus.txt"), corpus, sizeof corpus - 1);
+    CHECK(sb_context_new(&options, &ctx, &err) == SB_OK, "%s", err.message);
+    sb_lm_run run = the_run(in_folder("run"));
+    CHECK(sb_lm_train(ctx, &run, &err) == SB_OK, "%s", err.message);
+    run = the_run(in_folder("half"));
+    run.until = 1;
+    CHECK(sb_lm_train(ctx, &run, &err) == SB_OK, "%s", err.message);
+    FILE *file = fopen(GOLDEN, "rb");
+    static char golden[8 << 20];
+    table = golden;
+    table_size = file ? fread(golden, 1, sizeof golden, file) : 0;
+    CHECK(table_size > 0 && table_size < sizeof golden, "%s", GOLDEN);
+    if (file) fclose(file);
+    for (int i = 0; i < 2; i++) { // two documents of one machine, of seeds of one's own
+        sb_report *report = NULL;
+        const sb_verify_options seeded = {.size = sizeof seeded, .lanes = i ? "rms_norm,softmax" : "rms_norm", .references = table,
+                                          .references_size = table_size, .seed = 5};
+        CHECK(sb_verify(ctx, &seeded, &report, &err) == SB_OK, "%s", err.message);
+        CHECK(sb_report_write(report, in_folder(documents[i]), &err) == SB_OK, "%s", err.message);
+        sb_report_free(report);
+    }
+    sb_context_free(ctx);
+}
+
 int main(void) {
+    static const task tasks[] = {
+        {"verify", run_verify, NULL, 0}, {"selftest", run_selftest, NULL, 0}, {"compare", run_compare, NULL, 0},
+        {"doctor", run_doctor, NULL, 67}, // (each of its requests is one of the same few places, after seconds of probing)
+        {"report_write", run_write, after_write, 0}, {"digest_file", run_digest, NULL, 0},
+        {"lm_train", run_train, after_train, 0}, {"lm_resume", run_resume, after_resume, 0}, {"lm_evaluate", run_evaluate, NULL, 0},
+        {"lm_generate", run_generate, NULL, 0}, {"lm_describe", run_describe, NULL, 0}, {"lm_ledger_compare", run_ledgers, NULL, 0}};
+    prepare();
+    for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++) exhaust(&tasks[i]);
+    CHECK(clear(folder) == 0, "a temporary file is left");
     for (const sbi_lane *const *file = sbi_lane_files; *file; file++)
-        for (const sbi_lane *lane = *file; lane->name; lane++) {
-            sbi_fixture fixture = lane->fixtures & SBI_FIX(SBI_FIX_ODD) ? SBI_FIX_ODD : SBI_FIX_PLAIN;
-            sb_status status;
-            long all = run_lane(lane, fixture, -1, &status);
-            CHECK(status == SB_OK, "%s with all the memory: %s", lane->name, sb_status_name(status));
-            long step = all > 400 ? all / 200 : 1; // a model asks often: a few hundred places are enough
-            for (long left = 0; left < all; left += step) {
-                run_lane(lane, fixture, left, &status);
-                CHECK(status == SB_ERR_MEMORY, "%s with %ld of %ld requests granted: %s", lane->name, left, all, sb_status_name(status));
-            }
+        for (lane_now = *file; lane_now->name; lane_now++) {
+            const unsigned has = lane_now->fixtures;
+            fixture_now = has & SBI_FIX(SBI_FIX_ONE) ? SBI_FIX_ONE : has & SBI_FIX(SBI_FIX_ODD) ? SBI_FIX_ODD : SBI_FIX_PLAIN;
+            exhaust(&(task){lane_now->name, run_lane, NULL, 0});
         }
     return test_end();
 }

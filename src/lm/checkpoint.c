@@ -355,12 +355,15 @@ sb_status sbi_checkpoint_open(sb_context *ctx, const char *path, sbi_checkpoint 
     char inside[SBI_PATH];
     int64_t size;
     *out = (sbi_checkpoint){.allocator = ctx->allocator};
-    if (!sbi_file_present(path) &&
-        ((join(path, SBI_CHECKPOINT_FILE, inside, NULL) == SB_OK && sbi_file_present(inside)) ||
-         sbi_checkpoint_newest(&ctx->allocator, path, inside, NULL) == SB_OK))
-        path = inside;
+    sb_status status;
+    if (!sbi_file_present(path)) { // a folder, or nothing: then the reading below says so
+        bool here = join(path, SBI_CHECKPOINT_FILE, inside, NULL) == SB_OK && sbi_file_present(inside);
+        status = here ? SB_OK : sbi_checkpoint_newest(&ctx->allocator, path, inside, err);
+        if (status == SB_ERR_MEMORY) return status;
+        if (status == SB_OK) path = inside;
+    }
     out->arena = sbi_arena_new(&ctx->allocator, err);
-    sb_status status =
+    status =
         out->arena ? sbi_file_read(&ctx->allocator, path, CHECKPOINT_LIMIT, &out->bytes, &size, err)
                    : SB_ERR_MEMORY;
     if (status == SB_OK)

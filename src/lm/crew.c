@@ -127,6 +127,8 @@ static sb_status receive_ready(sbi_crew *crew, int number, sb_error *err) {
         return sbi_fail(err, SB_ERR_WORKER, "worker", "worker %d is of another release", number);
     status = sbi_socket_receive(w->process.socket, w->isa, sizeof w->isa, err);
     w->isa[sizeof w->isa - 1] = 0;
+    if (status == SB_OK && w->isa[strspn(w->isa, "abcdefghijklmnopqrstuvwxyz0123456789")])
+        status = sbi_fail(err, SB_ERR_WORKER, "worker", "worker %d runs on a level without a name", number);
     return status;
 }
 
@@ -248,14 +250,16 @@ sb_status sbi_crew_agree(sbi_crew *crew, const char *state, bool *differs, sb_er
             status = sbi_socket_receive(crew->workers[i].process.socket, theirs, sizeof theirs,
                                         &failure);
         theirs[64] = 0;
+        char shown[24];
         if (status != SB_OK) {
             status = died(crew, i, status, &failure);
         } else if (strcmp(theirs, state) != 0) {
             *differs = true;
             status =
                 sbi_fail(&failure, SB_ERR_WORKER, "worker",
-                         "worker %d (%s) has another state after the step: %.16s..., not %.16s...",
-                         i, crew->workers[i].isa, theirs, state);
+                         "worker %d (%s) has another state after the step: %s..., not %.16s...",
+                         i, crew->workers[i].isa,
+                         sbi_escape(theirs, strlen(theirs) < 16 ? strlen(theirs) : 16, shown, sizeof shown), state);
         }
         if (status != SB_OK && (result == SB_OK || *differs)) {
             result = SB_ERR_WORKER;
@@ -302,7 +306,9 @@ static sb_status begin(duty *d, sb_error *err) {
     uint8_t *payload = message.bytes >= (int64_t)sizeof head
                            ? sbi_allocate(&d->ctx->allocator, message.bytes, 1, err)
                            : NULL;
-    if (!payload) return SB_ERR_WORKER;
+    if (message.bytes < (int64_t)sizeof head)
+        return sbi_fail(err, SB_ERR_WORKER, "worker", "the first message is malformed");
+    if (!payload) return SB_ERR_MEMORY;
     status = sbi_socket_receive(d->socket, payload, message.bytes, err);
     memcpy(&head, payload, sizeof head);
     int64_t rest = message.bytes - (int64_t)sizeof head;

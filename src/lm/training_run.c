@@ -257,9 +257,24 @@ static sb_status make_trainer(work *w, const char *data, sb_error *err) {
                            : status;
 }
 
+// The folder must hold no checkpoint. One that cannot be looked through may hold some: its ledger must
+// not be written over.
+static sb_status check_fresh(const work *w, sb_error *err) {
+    const char *folder = w->run->folder;
+    char path[SBI_PATH], shown[160];
+    sb_error why = {0};
+    sb_status status = sbi_checkpoint_newest(&w->ctx->allocator, folder, path, &why);
+    if (status == SB_ERR_STATE) return SB_OK;
+    if (status == SB_OK)
+        return sbi_fail(err, SB_ERR_STATE, "folder",
+                        "%s already holds a run: resume it, or train into another folder",
+                        sbi_escape(folder, strlen(folder), shown, sizeof shown));
+    if (err) *err = why;
+    return status;
+}
+
 sb_status sbi_lm_train(sb_context *ctx, const sb_lm_run *run, sb_error *err) {
     work w = {.ctx = ctx, .run = run, .saved = -1, .lock = -1};
-    char path[SBI_PATH];
     sbi_text text;
     w.arena = sbi_arena_new(&ctx->allocator, err);
     sb_status status =
@@ -269,13 +284,7 @@ sb_status sbi_lm_train(sb_context *ctx, const sb_lm_run *run, sb_error *err) {
     if (status == SB_OK) status = sbi_folder_make(run->folder, err);
     if (status == SB_OK) status = sbi_folder_lock(run->folder, &w.lock, err);
     if (status == SB_OK) status = path_in(&w, "ledger.jsonl", w.ledger_path, err);
-    if (status == SB_OK &&
-        sbi_checkpoint_newest(&ctx->allocator, run->folder, path, NULL) == SB_OK) {
-        char shown[160];
-        status = sbi_fail(err, SB_ERR_STATE, "folder",
-                          "%s already holds a run: resume it, or train into another folder",
-                          sbi_escape(run->folder, strlen(run->folder), shown, sizeof shown));
-    }
+    if (status == SB_OK) status = check_fresh(&w, err);
     if (status == SB_OK) status = sbi_trainer_initialize(&w.trainer, err);
     if (status == SB_OK) status = sbi_trainer_digest(&w.trainer, w.state, err);
     if (status == SB_OK)

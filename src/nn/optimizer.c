@@ -47,17 +47,17 @@ sb_status sbi_optimizer_step(sb_context *ctx, sbi_optimizer *optimizer, float le
     sb_status status = SB_OK;
     for (int64_t i = 0; i < layout->count && status == SB_OK; i++) {
         sb_adamw_options options = {.size = sizeof options,
-                                    .learning_rate = learning_rate,
-                                    .beta1 = optimizer->beta1,
-                                    .beta2 = optimizer->beta2,
-                                    .eps = optimizer->eps,
+                                    .learning_rate = (double)learning_rate,
+                                    .beta1 = (double)optimizer->beta1,
+                                    .beta2 = (double)optimizer->beta2,
+                                    .eps = (double)optimizer->eps,
                                     .beta1_power = optimizer->power[0],
                                     .beta2_power = optimizer->power[1]};
         for (int64_t g = 0; g < optimizer->group_count; g++) {
             const sbi_group *group = &optimizer->groups[g];
             if (sbi_pattern_matches(group->pattern, layout->items[i].name)) {
-                options.weight_decay = group->weight_decay;
-                options.learning_rate = learning_rate * group->rate_ratio;
+                options.weight_decay = (double)group->weight_decay;
+                options.learning_rate = (double)(learning_rate * group->rate_ratio);
                 break;
             }
         }

@@ -119,6 +119,9 @@ static sb_status read_document(sbi_arena *arena, const char *path, document *d, 
         goto done;
     }
     if (status != SB_OK) {
+        if (err) {
+            *err = why;
+        }
         goto done;
     }
     const char *kind = text_member(root, "samebits");

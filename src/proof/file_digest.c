@@ -50,7 +50,11 @@ sb_status sbi_digest_file(const char *path, uint8_t bytes[32], uint8_t tree[32],
     }
     sb_sha256(content, (size_t)size, bytes);
     sbi_arena *arena = sbi_arena_new(&sbi_malloc_allocator, err);
-    status = arena ? sbi_safetensors_read(arena, content, size, &file, NULL) : SB_ERR_MEMORY;
+    sb_error why = {.status = SB_OK};
+    status = arena ? sbi_safetensors_read(arena, content, size, &file, &why) : SB_ERR_MEMORY;
+    if (status == SB_ERR_MEMORY && arena && err) {
+        *err = why;
+    }
     if (status == SB_OK) {
         status = digest_tree(arena, &file, tree, err);
         *arrays = file.count;

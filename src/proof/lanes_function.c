@@ -23,7 +23,7 @@ static sb_status run_function(sbi_lane_run *run, sb_unary_kind kind, sb_error *e
         sb_array *x = sbi_lane_input(run, names[i], SB_F32, 2, (const int64_t[]){n, d});
         sb_array *y = sbi_lane_result(run, SB_F32, 2, (const int64_t[]){n, d});
         if (i > 0 && run->status == SB_OK) {
-            sbi_lane_do(run, sb_scale(run->ctx, x, factors[i], x, err));
+            sbi_lane_do(run, sb_scale(run->ctx, x, (double)factors[i], x, err));
         }
         for (sbi_part p = sbi_lane_first(run, n); p.count; p = sbi_lane_next(run, p)) {
             sb_array *from = sbi_lane_part(run, x, p), *to = sbi_lane_part(run, y, p);

@@ -15,7 +15,7 @@ static void fill_weights(sbi_lane_run *run, sbi_decoder *decoder, sb_error *err)
     for (int64_t i = 0; i < decoder->layout.count && run->status == SB_OK; i++) {
         const sbi_parameter *p = &decoder->layout.items[i];
         sb_array *drawn = sbi_lane_input(run, p->name, SB_F32, p->ndim, p->shape);
-        sbi_lane_do(run, sb_scale(run->ctx, drawn, 0.125f, decoder->weights.items[i], err));
+        sbi_lane_do(run, sb_scale(run->ctx, drawn, 0.125, decoder->weights.items[i], err));
     }
 }
 

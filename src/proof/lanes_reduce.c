@@ -113,7 +113,7 @@ static sb_status run_reduce_cancelling(sbi_lane_run *run, sb_error *err) {
     sb_array *columns = sbi_lane_result(run, sbi_lane_real(run), 1, SHAPE(d)), *all = sbi_lane_result(run, sbi_lane_real(run), 0, NULL);
     if (run->status == SB_OK) {
         sbi_lane_do(run, sb_array_copy(run->ctx, x, upper, err));
-        sbi_lane_do(run, sb_scale(run->ctx, x, -1.0f, lower, err));
+        sbi_lane_do(run, sb_scale(run->ctx, x, -1.0, lower, err));
         sbi_lane_do(run, sb_reduce(run->ctx, SB_SUM, 0, both, columns, err));
         sbi_lane_do(run, sb_reduce(run->ctx, SB_SUM, SB_ALL, both, all, err));
     }

@@ -50,6 +50,9 @@ static sb_status test_fixture(sb_context *ctx, const sbi_lane *lane, sbi_fixture
         status = sbi_verify_lane(ctx, lane, fixture, 0, out->inputs / tries * i, references, &cells, &run, err);
         out->divergent = any_is(&cells, SBI_CELL_DIVERGENT);
         memcpy(out->nudged, run.nudged, sizeof out->nudged);
+        if (status == SB_OK && run.status == SB_ERR_MEMORY) { // (else another input would be tried in its place)
+            status = sbi_fail(err, SB_ERR_MEMORY, "", "out of memory in the lane %s", lane->name);
+        }
     }
     sbi_cells_free(&cells);
     return status;

@@ -57,22 +57,22 @@ void sbi_cells_sort(sbi_cells *cells) { // Shell's sort: in place, and fast on w
 
 static int hex_value(char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; }
 
-static const char *field(sbi_arena *arena, const char **at, const char *end, char stop, size_t *length) {
-    const char *start = *at;
-    while (*at < end && **at != stop) {
-        (*at)++;
-    }
-    *length = (size_t)(*at - start);
-    *at += *at < end;
-    return *length ? sbi_arena_string(arena, start, *length, NULL) : NULL;
+// The text up to the next tab, and *at behind it.
+static size_t field(const char **at, const char *end, const char **start) {
+    const char *stop = memchr(*at, '\t', (size_t)(end - *at));
+    stop = stop ? stop : end;
+    *start = *at;
+    *at = stop + (stop < end);
+    return (size_t)(stop - *start);
 }
 
-static bool read_row(sbi_arena *arena, const char *line, const char *end, sbi_cell *row) {
-    size_t length;
-    row->lane = field(arena, &line, end, '\t', &length);
-    row->fixture = field(arena, &line, end, '\t', &length);
-    const char *name = field(arena, &line, end, '\t', &length);
-    if (!row->lane || !row->fixture || !name || length >= sizeof row->name || end - line != 64) {
+static bool read_row(const char *line, const char *end, const char *names[2], size_t lengths[2], sbi_cell *row) {
+    const char *name, *start = line;
+    lengths[0] = field(&line, end, &names[0]);
+    lengths[1] = field(&line, end, &names[1]);
+    size_t length = field(&line, end, &name);
+    if (!lengths[0] || !lengths[1] || !length || length >= sizeof row->name || end - line != 64 ||
+        memchr(start, 0, (size_t)(end - start))) {
         return false;
     }
     memcpy(row->name, name, length);
@@ -110,9 +110,15 @@ sb_status sbi_references_read(const char *text, size_t size, sbi_references *out
         const char *stop = memchr(line, '\n', (size_t)(end - line));
         number++;
         sbi_cell *row = &out->rows[out->count];
-        if (!stop || (number > 2 && !read_row(out->arena, line, stop, row))) {
+        const char *names[2];
+        size_t lengths[2];
+        if (!stop || (number > 2 && !read_row(line, stop, names, lengths, row))) {
             return sbi_fail(err, SB_ERR_FORMAT, "references", "line %lld of the golden values: expected lane, fixture, cell "
                             "and SHA-256, separated by tabs", (long long)number);
+        }
+        if (number > 2 && (!(row->lane = sbi_arena_string(out->arena, names[0], lengths[0], err)) ||
+                           !(row->fixture = sbi_arena_string(out->arena, names[1], lengths[1], err)))) {
+            return SB_ERR_MEMORY;
         }
         if (number > 2 && out->count++ && sbi_cell_order(row - 1, row) >= 0) {
             return sbi_fail(err, SB_ERR_FORMAT, "references", "line %lld of the golden values is not in ascending order",
@@ -275,9 +281,10 @@ sb_status sbi_verify_lane(sb_context *ctx, const sbi_lane *lane, sbi_fixture fix
             }
         }
     }
-done:
+done:;
+    bool failed = cells->failed || other.failed; // a cell that found no room must not read as one that differs
     sbi_cells_free(&other);
-    return cells->failed || other.failed ? sbi_fail(err, SB_ERR_MEMORY, "", "out of memory for cells") : SB_OK;
+    return failed ? sbi_fail(err, SB_ERR_MEMORY, "", "out of memory for cells") : SB_OK;
 }
 
 // ---- the lanes that were asked for

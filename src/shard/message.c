@@ -2,6 +2,8 @@
 // Framed messages between the processes of a step: a header of 32 bytes, then its payload.
 #include "shard.h"
 
+#include <string.h>
+
 #define MAGIC 0x53424d31u // "SBM1": a stray byte is noticed at the next header
 
 sb_status sbi_message_send(int socket, sbi_message_kind kind, int64_t a, int64_t b,
@@ -24,12 +26,13 @@ sb_status sbi_message_receive_any(int socket, sbi_message *out, sb_error *err) {
                             "another process of this step failed without saying why");
         status = sbi_socket_receive(socket, &theirs, sizeof theirs, err);
         if (status != SB_OK) return status;
-        theirs.argument[sizeof theirs.argument - 1] = 0;
-        theirs.message[sizeof theirs.message - 1] = 0;
-        if (theirs.status <= SB_OK || theirs.status > SB_ERR_INTERNAL)
-            theirs.status = SB_ERR_WORKER;
-        if (err) *err = theirs;
-        return theirs.status;
+        sb_error shown = {.status = theirs.status};
+        sbi_escape(theirs.argument, strnlen(theirs.argument, sizeof theirs.argument), shown.argument, sizeof shown.argument);
+        sbi_escape(theirs.message, strnlen(theirs.message, sizeof theirs.message), shown.message, sizeof shown.message);
+        if (shown.status <= SB_OK || shown.status > SB_ERR_INTERNAL)
+            shown.status = SB_ERR_WORKER;
+        if (err) *err = shown;
+        return shown.status;
     }
     return SB_OK;
 }
