@@ -4,7 +4,7 @@ BUILD ?= build
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 
-.PHONY: help deps build check test demo install onefile proof bench clean
+.PHONY: help deps build check test demo install onefile proof fuzz bench clean
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
 
@@ -43,6 +43,10 @@ onefile:
 ## make proof   everything exhaustive (hours)
 proof: build
 	@python3 tools/proof.py --build $(BUILD)
+
+## make fuzz    every parser under libFuzzer, SECONDS=600 each (fuzz/README.md)
+fuzz: deps
+	@tools/fuzz.sh build-fuzzer $(or $(SECONDS),600)
 
 ## make bench   speed beside the peers, as ratios
 bench: build
