@@ -201,13 +201,18 @@ SB_API sb_status sb_rotary(sb_context *ctx, const sb_array *x, const sb_array *c
 
 // Attention, T6. q, y[b, t, h, d]; k, v[b, s, g, d] with h a multiple of g (head i reads group i / (h/g)).
 // Query row i has position first + i; keys 0 .. keys-1 are present (keys <= s: the rest of a cache is not read);
-// causal: key <= query position. Heads have 1 to 256 channels (more: SB_ERR_UNSUPPORTED).
+// causal: key <= query position; window: key > query position - window; the first `prefix` keys are seen whatever the
+// two say. A key whose mask is 0 is absent for every query of its batch, and so is its value. A query that sees no key
+// gives zeros. Heads have 1 to 256 channels (more: SB_ERR_UNSUPPORTED).
 typedef struct sb_attention_options {
     size_t size;
     int causal;
     int64_t first; // 0 .. 2^62, else SB_ERR_ARGUMENT
     int64_t keys;  // 0: s; beyond s: SB_ERR_ARGUMENT
-    float scale;   // 0: RN32(RN64(1/sqrt(d))); not finite: SB_ERR_NONFINITE
+    double scale;  // 0: RN(RN64(1/sqrt(d))); not finite: SB_ERR_NONFINITE
+    int64_t window; // 0: none; below 0: SB_ERR_ARGUMENT
+    int64_t prefix; // below 0: SB_ERR_ARGUMENT
+    const sb_array *mask; // uint8[b, s], 0: absent; NULL: all are there
 } sb_attention_options;
 // maximum[b, t, h] float32 and total[b, t, h] float64 (M and L of T6), kept for backward; both may be NULL.
 SB_API sb_status sb_attention(sb_context *ctx, const sb_attention_options *options, const sb_array *q, const sb_array *k,

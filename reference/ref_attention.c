@@ -6,23 +6,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int masked(const ref_attention *o, int64_t query, int64_t key) {
-    return key >= o->keys || (o->causal && key > o->first + query);
+static int masked(const ref_attention *o, int64_t batch, int64_t query, int64_t key) {
+    int64_t position = o->first + query;
+    if (key >= o->keys || (o->mask && o->mask[batch * o->s + key] == 0))
+        return 1;
+    if (key < o->prefix)
+        return 0;
+    return (o->causal && key > position) || (o->window && key <= position - o->window);
 }
 
 // score = RN32(dot (T3) scale).
 static float score_of(const ref_attention *o, const float *q_row, const float *k_row) {
     float dot = ref_product(0, o->d, q_row, 1, k_row, 1, NULL);
-    return dot * o->scale;
+    return dot * (float)o->scale;
 }
 
 // One query row of one head: scores of keys 0 .. keys-1 and which are present. Rows of k lie `step` floats apart.
-static void scores_of(const ref_attention *o, int64_t query, const float *q_row, const float *k, int64_t step,
+static void scores_of(const ref_attention *o, int64_t batch, int64_t query, const float *q_row, const float *k, int64_t step,
                       float *score, uint8_t *present) {
     for (int64_t key = 0; key < o->keys; key++) {
         present[key] = 0;
         score[key] = 0.0f;
-        if (masked(o, query, key))
+        if (masked(o, batch, query, key))
             continue;
         score[key] = score_of(o, q_row, k + key * step);
         present[key] = !(score[key] == -ref_float32(0x7f800000u));
@@ -74,7 +79,7 @@ void ref_attention_f32(const ref_attention *o, const float *q, const float *k, c
     for (int64_t row = 0; row < o->b * o->t * o->h; row++) {
         int64_t head = row % o->h, query = row / o->h % o->t, batch = row / o->h / o->t;
         int64_t at = (batch * o->s * o->g + head / (o->h / o->g)) * o->d; // key position 0 of the head's group
-        scores_of(o, query, q + row * o->d, k + at, step, score, present);
+        scores_of(o, batch, query, q + row * o->d, k + at, step, score, present);
         int any = 0;
         float m = -ref_float32(0x7f800000u);
         double l = 0.0;
@@ -141,7 +146,7 @@ void ref_attention_backward_f32(const ref_attention *o, const float *q, const fl
                 const float *q_row = q + at_q + i * query_step, *dy_row = dy + at_q + i * query_step,
                             *y_row = y + at_q + i * query_step;
                 int64_t row = (batch * t + i) * o->h + head;
-                scores_of(o, i, q_row, k + at_k, key_step, p + i * keys, present + i * keys);
+                scores_of(o, batch, i, q_row, k + at_k, key_step, p + i * keys, present + i * keys);
                 for (int64_t c = 0; c < d; c++)
                     term[c] = (double)dy_row[c] * (double)y_row[c];
                 float whole = (float)ref_sum(d, term, NULL);
@@ -157,7 +162,7 @@ void ref_attention_backward_f32(const ref_attention *o, const float *q, const fl
                     float dp = ref_product(0, d, dy_row, 1, v + at_k + key * key_step, 1, NULL);
                     float rest = dp - whole;
                     float product = p[at] * rest;
-                    ds[at] = product * o->scale;
+                    ds[at] = product * (float)o->scale;
                 }
                 for (int64_t c = 0; c < d; c++) {
                     float x = ref_product(0, keys, ds + i * keys, 1, k + at_k + c, key_step, present + i * keys);

@@ -146,7 +146,9 @@ typedef struct ref_attention {
     int64_t b, t, h, d, s, g; // q, y[b, t, h, d]; k, v[b, s, g, d]
     int causal;
     int64_t first, keys;
-    float scale;
+    double scale;           // rounded to the type of the data
+    int64_t window, prefix; // window 0: none
+    const uint8_t *mask;    // [b, s] or NULL
 } ref_attention;
 void ref_attention_f32(const ref_attention *o, const float *q, const float *k, const float *v, float *y, float *maximum,
                        double *total);

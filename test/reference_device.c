@@ -48,18 +48,19 @@ static sb_status reference_random(const sbi_op *op, sb_error *err) {
 static ref_attention attention_of(const sbi_op *op) {
     const int64_t *n = op->n;
     return (ref_attention){.b = n[0], .t = n[1], .h = n[2], .d = n[3], .s = n[4], .g = n[5], .causal = n[6] != 0,
-                           .first = n[7], .keys = n[8], .scale = (float)op->r[0]};
+                           .first = n[7], .keys = n[8], .scale = op->r[0], .window = n[9], .prefix = n[10],
+                           .mask = op->in[3] ? (const uint8_t *)op->in[3]->data : NULL};
 }
 
 static sb_status reference_operation(const sbi_device *device, const sbi_op *op, sb_error *err) {
     (void)device;
     const int64_t *n = op->n;
     const double *r = op->r;
-    const void *in[7];
+    const void *in[8];
     void *out[3];
     bool wide = op->out[0] && op->out[0]->dtype == SB_F64; // the type of the data (an operation with other outputs says so)
     int64_t item = op->out[0] ? (int64_t)sb_dtype_size(op->out[0]->dtype) : 0;
-    for (int i = 0; i < 7; i++)
+    for (int i = 0; i < 8; i++)
         in[i] = op->in[i] ? op->in[i]->data : NULL;
     for (int i = 0; i < 3; i++)
         out[i] = op->out[i] ? op->out[i]->data : NULL;
@@ -129,7 +130,7 @@ static sb_status reference_operation(const sbi_device *device, const sbi_op *op,
     }
     case SBI_OP_ATTENTION_BACKWARD: {
         ref_attention o = attention_of(op);
-        ref_attention_backward_f32(&o, in[0], in[1], in[2], in[3], in[4], in[5], in[6], out[0], out[1], out[2]);
+        ref_attention_backward_f32(&o, in[0], in[1], in[2], in[4], in[5], in[6], in[7], out[0], out[1], out[2]);
         return SB_OK;
     }
     case SBI_OP_GATHER: ref_gather(n[1] * item, n[2], in[0], op->in[1]->dtype, in[1], out[0]); return SB_OK;

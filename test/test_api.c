@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/time.h>
 
-enum { MOST_ARRAYS = 10, MOST_DIMS = 9 };
+enum { MOST_ARRAYS = 11, MOST_DIMS = 9 };
 
 typedef enum role { ABSENT, ROLE_IN, ROLE_OUT, ROLE_IN_OUT } role;
 

@@ -24,7 +24,9 @@ typedef struct shape {
     int64_t b, t, h, d, s, g;
     int causal;
     int64_t first, keys;
-    float scale; // 0: the natural one
+    double scale; // 0: the natural one
+    int64_t window, prefix;
+    const uint8_t *mask; // [b, s]
 } shape;
 
 static float canonical(float x) {
@@ -83,12 +85,16 @@ static float tree(float *lanes) {
 }
 
 static int64_t key_count(const shape *p) { return p->keys ? p->keys : p->s; }
-static float scale_of(const shape *p) { return p->scale != 0.0f ? p->scale : (float)(1.0 / sqrt((double)p->d)); }
+static float scale_of(const shape *p) { return (float)(p->scale != 0.0 ? p->scale : 1.0 / sqrt((double)p->d)); }
 static const float *q_row(const shape *p, const float *q, int64_t b, int64_t i, int64_t h) { return q + ((b * p->t + i) * p->h + h) * p->d; }
 static const float *k_row(const shape *p, const float *k, int64_t b, int64_t j, int64_t h) {
     return k + ((b * p->s + j) * p->g + h / (p->h / p->g)) * p->d;
 }
-static bool masked(const shape *p, int64_t i, int64_t j) { return j >= key_count(p) || (p->causal && j > p->first + i); }
+static bool masked(const shape *p, int64_t b, int64_t i, int64_t j) {
+    int64_t at = p->first + i;
+    if (j >= key_count(p) || (p->mask && !p->mask[b * p->s + j])) return true;
+    return j >= p->prefix && ((p->causal && j > at) || (p->window && j <= at - p->window));
+}
 
 static void define(const shape *p, const float *q, const float *k, const float *v, float *y, float *maximum, double *total) {
     float scale = scale_of(p), score[128], e[128];
@@ -102,7 +108,7 @@ static void define(const shape *p, const float *q, const float *k, const float *
             float m = -INFINITY, lanes[32] = {0}, a, w;
             bool here[128] = {0}, any = false;
             for (int64_t j = b0; j < b0 + 128 && j < p->s; j++) {
-                if (masked(p, i, j)) continue;
+                if (masked(p, b, i, j)) continue;
                 score[j - b0] = dot(q_row(p, q, b, i, h), k_row(p, k, b, j, h), d) * scale;
                 if (score[j - b0] == -INFINITY) continue;
                 here[j - b0] = any = true;
@@ -156,7 +162,7 @@ static void define_backward(const shape *p, const float *q, const float *k, cons
                 float D = (float)(lanes[0] + 0.0), share = (float)(1.0 / total[r]);
                 memset(qc, 0, (size_t)d * sizeof *qc);
                 for (int64_t j = 0; j < p->s; j++) {
-                    if (masked(p, i, j)) continue;
+                    if (masked(p, b, i, j)) continue;
                     const float *key = k_row(p, k, b, j, h);
                     float score = dot(query, key, d) * scale;
                     if (score == -INFINITY) continue;
@@ -209,7 +215,8 @@ typedef struct run {
 } run;
 
 static void forward(sb_context *ctx, const shape *p, run *r) {
-    const sb_attention_options o = {sizeof o, p->causal, p->first, p->keys, p->scale};
+    sb_array *mask = p->mask ? array(ctx, SB_U8, 2, p->b, p->s, 0, 0, (void *)(uintptr_t)p->mask) : NULL;
+    const sb_attention_options o = {sizeof o, p->causal, p->first, p->keys, p->scale, p->window, p->prefix, mask};
     sb_array *q = array(ctx, SB_F32, 4, p->b, p->t, p->h, p->d, r->q), *k = array(ctx, SB_F32, 4, p->b, p->s, p->g, p->d, r->k);
     sb_array *v = array(ctx, SB_F32, 4, p->b, p->s, p->g, p->d, r->v), *y = array(ctx, SB_F32, 4, p->b, p->t, p->h, p->d, r->y);
     sb_array *m = array(ctx, SB_F32, 3, p->b, p->t, p->h, 0, r->maximum), *l = array(ctx, SB_F64, 3, p->b, p->t, p->h, 0, r->total);
@@ -221,7 +228,7 @@ static void forward(sb_context *ctx, const shape *p, run *r) {
         CHECK(sb_attention_backward(ctx, &o, q, k, v, y, m, l, dy, dq, dk, dv, &err) == SB_OK, "%s", err.message);
         sb_array_free(dy), sb_array_free(dq), sb_array_free(dk), sb_array_free(dv);
     }
-    sb_array_free(q), sb_array_free(k), sb_array_free(v), sb_array_free(y), sb_array_free(m), sb_array_free(l);
+    sb_array_free(q), sb_array_free(k), sb_array_free(v), sb_array_free(y), sb_array_free(m), sb_array_free(l), sb_array_free(mask);
 }
 
 static run run_new(const shape *p) {
@@ -234,7 +241,7 @@ static void run_free(run *r) {
 }
 
 // Every context gives the bits of the definition. spoil: 0 plain; 1 a key whose score is -inf with NaN in v; 2 values and
-// gradients not finite here and there; 3 NaN beyond the keys.
+// gradients not finite here and there; 3 NaN beyond the keys and where the mask is 0.
 static void check_shape(shape p, int spoil) {
     run r = run_new(&p), want = r;
     int64_t nq = p.b * p.t * p.h * p.d, nk = p.b * p.s * p.g * p.d, rows = p.b * p.t * p.h;
@@ -252,7 +259,9 @@ static void check_shape(shape p, int spoil) {
     }
     if (spoil == 3) {
         for (int64_t b = 0; b < p.b; b++) {
-            for (int64_t i = p.keys * p.g * p.d; i < p.s * p.g * p.d; i++) {
+            for (int64_t i = 0; i < p.s * p.g * p.d; i++) {
+                int64_t key = i / (p.g * p.d);
+                if (key < key_count(&p) && !(p.mask && !p.mask[b * p.s + key])) continue;
                 r.k[b * p.s * p.g * p.d + i] = NAN;
                 r.v[b * p.s * p.g * p.d + i] = NAN;
             }
@@ -281,50 +290,89 @@ static void check_shape(shape p, int spoil) {
 
 static void check_shapes(void) {
     static const shape shapes[] = {
-        {1, 1, 1, 1, 1, 1, 1, 0, 0, 0},     {1, 5, 2, 4, 5, 1, 1, 0, 0, 0},      {2, 33, 2, 8, 33, 2, 1, 0, 0, 0},
-        {1, 70, 4, 7, 70, 2, 1, 0, 0, 0},   {2, 9, 1, 30, 140, 1, 0, 0, 0, 0},   {1, 40, 2, 6, 300, 1, 1, 251, 291, 0.3f},
-        {1, 3, 3, 65, 130, 3, 1, 0, 0, 0},  {1, 2, 1, 256, 20, 1, 0, 0, 17, 0},  {1, 300, 1, 3, 300, 1, 1, 0, 0, 0},
-        {1, 6, 2, 5, 270, 2, 1, 200, 3, 0}, {1, 4, 1, 4, 9, 1, 1, 0, 0, -1.0f},  {1, 0, 2, 4, 5, 1, 1, 0, 0, 0},
-        {1, 4, 2, 4, 0, 1, 1, 0, 0, 0},     {1, 600, 1, 2, 40, 1, 0, 100, 0, 0}, {1, 5, 1, 8, 600, 1, 0, 0, 0, 4.0f}};
+        {1, 1, 1, 1, 1, 1, 1, 0, 0, .scale = 0},     {1, 5, 2, 4, 5, 1, 1, 0, 0, .scale = 0},      {2, 33, 2, 8, 33, 2, 1, 0, 0, .scale = 0},
+        {1, 70, 4, 7, 70, 2, 1, 0, 0, .scale = 0},   {2, 9, 1, 30, 140, 1, 0, 0, 0, .scale = 0},   {1, 40, 2, 6, 300, 1, 1, 251, 291, .scale = 0.3},
+        {1, 3, 3, 65, 130, 3, 1, 0, 0, .scale = 0},  {1, 2, 1, 256, 20, 1, 0, 0, 17, .scale = 0},  {1, 300, 1, 3, 300, 1, 1, 0, 0, .scale = 0},
+        {1, 6, 2, 5, 270, 2, 1, 200, 3, .scale = 0}, {1, 4, 1, 4, 9, 1, 1, 0, 0, .scale = -1},  {1, 0, 2, 4, 5, 1, 1, 0, 0, .scale = 0},
+        {1, 4, 2, 4, 0, 1, 1, 0, 0, .scale = 0},     {1, 600, 1, 2, 40, 1, 0, 100, 0, .scale = 0}, {1, 5, 1, 8, 600, 1, 0, 0, 0, .scale = 4.0},
+        {1, 40, 2, 4, 600, 1, 1, 540, 0, 0, .window = 70},               // blocks before the window
+        {1, 40, 2, 4, 600, 1, 1, 560, 590, 0, .window = 100, .prefix = 5}, // and a block of prefix before them
+        {2, 300, 2, 3, 300, 1, 1, 0, 0, 0, .window = 1},                 // each token itself
+        {1, 300, 1, 3, 300, 1, 1, 0, 0, 0, .window = 20, .prefix = 140}, {1, 30, 1, 3, 100, 1, 0, 10, 0, 0, .window = 7},
+        {1, 9, 2, 5, 140, 2, 1, 0, 0, 0, .prefix = 133},                 // a prefix ahead of every query
+        {1, 20, 1, 4, 50, 1, 1, 60, 0, 0, .window = 15},                 // the window lies beyond the keys: rows of zeros
+        {1, 700, 1, 2, 700, 1, 1, 0, 0, 0, .window = 130, .prefix = 1}};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         check_shape(shapes[i], 0);
         check_shape(shapes[i], 1);
         check_shape(shapes[i], 2);
     }
-    check_shape((shape){2, 20, 2, 8, 150, 1, 1, 30, 50, 0}, 3);
-    check_shape((shape){1, 20, 2, 8, 150, 2, 0, 0, 131, 0}, 3);
+    check_shape((shape){2, 20, 2, 8, 150, 1, 1, 30, 50, .scale = 0}, 3);
+    check_shape((shape){1, 20, 2, 8, 150, 2, 0, 0, 131, .scale = 0}, 3);
+    static uint8_t mask[2 * 400];
+    for (int i = 0; i < 800; i++) mask[i] = value() > 0.0f && i / 128 != 1 ? (uint8_t)(i % 3 + 1) : 0; // a block without a key
+    for (int spoil = 0; spoil < 4; spoil++) {
+        check_shape((shape){2, 40, 4, 8, 400, 2, 1, 330, 380, 0, .mask = mask}, spoil);
+        check_shape((shape){2, 70, 2, 4, 300, 1, 1, 200, 0, 0, .window = 90, .prefix = 30, .mask = mask}, spoil);
+        check_shape((shape){2, 9, 2, 4, 400, 1, 0, 0, 0, 0, .mask = mask}, spoil);
+    }
+    memset(mask + 300, 0, 300); // the second of two batches has no key at all
+    check_shape((shape){2, 40, 2, 4, 300, 1, 1, 200, 0, 0, .mask = mask}, 3);
 }
 
-// A token decoded with a cache has the bits of the same token in a prefill, whatever stands in the cache behind it.
-static void check_decode(void) {
-    const shape whole = {1, 150, 4, 16, 150, 2, 1, 0, 0, 0};
+// A token decoded with a cache has the bits of the same token in a prefill, whatever stands in the cache behind it; and a
+// batch's sequence has the bits it has alone.
+static void check_decode(shape whole) {
+    enum { KEYS = 200 };
+    int64_t row = whole.h * whole.d, n = whole.g * whole.d, bytes = KEYS * n * 4;
     run r = run_new(&whole);
+    free(r.dy);
+    r.dy = NULL;
     for (int i = 0; i < context_count; i += 3) {
-        free(r.dy);
-        r.dy = NULL;
         forward(contexts[i], &whole, &r);
-        for (int64_t at = 0; at < 150; at += 37) {
-            int64_t n = 2 * 16, bytes = 200 * n * 4;
-            run one = {.q = r.q + at * 64, .k = poison(bytes), .v = poison(bytes), .y = poison(64 * 4), .maximum = poison(16), .total = poison(32)};
-            memset(one.k, 0xff, (size_t)bytes); // NaN
-            memset(one.v, 0xff, (size_t)bytes);
-            memcpy(one.k, r.k, (size_t)((at + 1) * n) * 4);
-            memcpy(one.v, r.v, (size_t)((at + 1) * n) * 4);
-            shape step = {1, 1, 4, 16, 200, 2, 1, at, at + 1, 0};
-            forward(contexts[i], &step, &one);
-            CHECK(same(one.y, r.y + at * 64, 64 * 4), "%s: token %lld", sb_context_isa(contexts[i]), (long long)at);
-            step.keys = 0; // the causal mask alone hides the rest
-            forward(contexts[i], &step, &one);
-            CHECK(same(one.y, r.y + at * 64, 64 * 4), "%s: token %lld, by the mask", sb_context_isa(contexts[i]), (long long)at);
-            free(one.k), free(one.v), free(one.y), free(one.maximum), free(one.total);
+        for (int64_t b = 0; b < whole.b; b++) {
+            shape alone = whole;
+            alone.b = 1, alone.mask = whole.mask ? whole.mask + b * whole.s : NULL;
+            run part = {.q = r.q + b * whole.t * row, .k = r.k + b * whole.s * n, .v = r.v + b * whole.s * n};
+            part.y = poison(whole.t * row * 4), part.maximum = poison(whole.t * whole.h * 4), part.total = poison(whole.t * whole.h * 8);
+            forward(contexts[i], &alone, &part);
+            CHECK(same(part.y, r.y + b * whole.t * row, whole.t * row * 4), "%s: sequence %lld alone", sb_context_isa(contexts[i]), (long long)b);
+            for (int64_t at = 0; at < whole.t; at += 37) {
+                uint8_t mask[KEYS] = {0};
+                run one = {.q = part.q + at * row, .k = poison(bytes), .v = poison(bytes), .y = poison(row * 4),
+                           .maximum = poison(whole.h * 4), .total = poison(whole.h * 8)};
+                memset(one.k, 0xff, (size_t)bytes); // NaN
+                memset(one.v, 0xff, (size_t)bytes);
+                memcpy(one.k, part.k, (size_t)((at + 1) * n) * 4);
+                memcpy(one.v, part.v, (size_t)((at + 1) * n) * 4);
+                if (alone.mask) memcpy(mask, alone.mask, (size_t)at + 1);
+                shape step = alone;
+                step.t = 1, step.s = KEYS, step.first = at, step.keys = at + 1, step.mask = alone.mask ? mask : NULL;
+                forward(contexts[i], &step, &one);
+                CHECK(same(one.y, part.y + at * row, row * 4), "%s: token %lld", sb_context_isa(contexts[i]), (long long)at);
+                step.keys = 0; // the causal mask alone hides the rest
+                forward(contexts[i], &step, &one);
+                CHECK(same(one.y, part.y + at * row, row * 4), "%s: token %lld, by the mask", sb_context_isa(contexts[i]), (long long)at);
+                free(one.k), free(one.v), free(one.y), free(one.maximum), free(one.total);
+            }
+            free(part.y), free(part.maximum), free(part.total);
         }
     }
     run_free(&r);
 }
 
+static void check_decodes(void) {
+    static uint8_t mask[2 * 150];
+    for (int i = 0; i < 300; i++) mask[i] = value() > -1.0f;
+    check_decode((shape){1, 150, 4, 16, 150, 2, 1, 0, 0, .scale = 0});
+    check_decode((shape){2, 150, 4, 8, 150, 2, 1, 0, 0, .window = 40});
+    check_decode((shape){2, 150, 4, 8, 150, 1, 1, 0, 0, .mask = mask});
+    check_decode((shape){2, 150, 2, 8, 150, 2, 1, 0, 0, .window = 20, .prefix = 1, .mask = mask});
+}
+
 // Met elsewhere as NaN: a row without a present key is zeros, and gives nothing backward.
 static void check_masked_row(void) {
-    const shape p = {1, 4, 1, 4, 6, 1, 0, 0, 0, 0};
+    const shape p = {1, 4, 1, 4, 6, 1, 0, 0, 0, .scale = 0};
     run r = run_new(&p);
     for (int64_t i = 0; i < 16; i++) r.q[i] = 1.0f;
     for (int64_t i = 0; i < 24; i++) r.k[i] = -INFINITY;
@@ -343,7 +391,7 @@ static double objective(const shape *p, const double *q, const double *k, const 
         int64_t h = r % p->h, i = r / p->h % p->t, b = r / p->h / p->t, d = p->d;
         double mass = 0.0, out[64] = {0};
         for (int64_t j = 0; j < p->s; j++) {
-            if (masked(p, i, j)) continue;
+            if (masked(p, b, i, j)) continue;
             int64_t at = ((b * p->s + j) * p->g + h / (p->h / p->g)) * d;
             double score = 0.0;
             for (int64_t c = 0; c < d; c++) score += q[r * d + c] * k[at + c];
@@ -356,7 +404,7 @@ static double objective(const shape *p, const double *q, const double *k, const 
     return sum;
 }
 static void check_gradients(void) {
-    const shape p = {2, 7, 4, 8, 7, 2, 1, 0, 0, 0};
+    const shape p = {2, 7, 4, 8, 7, 2, 1, 0, 0, .scale = 0};
     run r = run_new(&p);
     int64_t nq = p.b * p.t * p.h * p.d, nk = p.b * p.s * p.g * p.d;
     double *wide[3];
@@ -407,9 +455,16 @@ static void check_refusals(void) {
     REFUSED(sb_attention(ctx, NULL, q, k, v, y, bad, l, &err), SB_ERR_SHAPE, "maximum");
     REFUSED(sb_attention(ctx, NULL, deep, deep_k, deep_k, deep_y, NULL, NULL, &err), SB_ERR_UNSUPPORTED, "q");
     CHECK(sb_attention(ctx, NULL, q, k, v, q, NULL, NULL, &err) == SB_ERR_OVERLAP, "%s", err.message);
-    const sb_attention_options before = {sizeof before, 1, -1, 0, 0}, more = {sizeof more, 1, 0, 6, 0}, odd = {sizeof odd, 1, 0, 0, INFINITY};
+    const sb_attention_options before = {.size = sizeof before, .first = -1}, more = {.size = sizeof more, .keys = 6};
+    const sb_attention_options odd = {.size = sizeof odd, .scale = INFINITY}, large = {.size = sizeof large, .scale = 1e300};
     REFUSED(sb_attention(ctx, &before, q, k, v, y, NULL, NULL, &err), SB_ERR_ARGUMENT, "first");
     REFUSED(sb_attention(ctx, &more, q, k, v, y, NULL, NULL, &err), SB_ERR_ARGUMENT, "keys");
+    sb_array *flags = array(ctx, SB_U8, 2, 1, 4, 0, 0, data);
+    const sb_attention_options short_mask = {.size = sizeof short_mask, .mask = flags}, real_mask = {.size = sizeof real_mask, .mask = m};
+    REFUSED(sb_attention(ctx, &short_mask, q, k, v, y, NULL, NULL, &err), SB_ERR_SHAPE, "mask");
+    REFUSED(sb_attention(ctx, &real_mask, q, k, v, y, NULL, NULL, &err), SB_ERR_DTYPE, "mask");
+    sb_array_free(flags);
+    REFUSED(sb_attention(ctx, &large, q, k, v, y, NULL, NULL, &err), SB_ERR_NONFINITE, "scale");
     REFUSED(sb_attention(ctx, &odd, q, k, v, y, NULL, NULL, &err), SB_ERR_NONFINITE, "scale");
     sb_array_free(q), sb_array_free(k), sb_array_free(v), sb_array_free(y), sb_array_free(k3), sb_array_free(kd), sb_array_free(flat);
     sb_array_free(m), sb_array_free(l), sb_array_free(bad), sb_array_free(deep), sb_array_free(deep_k), sb_array_free(deep_y);
@@ -427,7 +482,7 @@ int main(void) {
     }
     CHECK(context_count >= 9, "%d contexts", context_count);
     check_shapes();
-    check_decode();
+    check_decodes();
     check_masked_row();
     check_gradients();
     check_refusals();

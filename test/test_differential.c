@@ -72,6 +72,7 @@ static int integers(trial *t, sb_dtype dtype, int64_t low, int64_t high, int ndi
         int64_t wide = low + below(t, high - low);
         int32_t narrow = (int32_t)wide;
         if (dtype == SB_I32) memcpy(x + 4 * i, &narrow, 4);
+        else if (dtype == SB_U8) x[i] = (char)wide;
         else memcpy(x + 8 * i, &wide, 8);
     }
     int at = add(t, dtype, ndim, shape, x);
@@ -271,17 +272,20 @@ static void try_attention(trial *t) {
     if (below(t, 12) == 0) d = 250 + below(t, 20); // more than a chunk of T3
     if (below(t, 4) == 0) n = 1;
     int64_t s = keys + below(t, 5);
-    const sb_attention_options o = {.size = sizeof o, .causal = (int)below(t, 2), .first = first, .keys = s == keys && below(t, 2) ? 0 : keys,
-                                    .scale = below(t, 2) ? 0.0f : number(t, PLAIN) * 0.3f};
+    sb_attention_options o = {.size = sizeof o, .causal = (int)below(t, 2), .first = first, .keys = s == keys && below(t, 2) ? 0 : keys,
+                                    .scale = below(t, 2) ? 0.0 : (double)(number(t, PLAIN) * 0.3f), .window = below(t, 2) ? 1 + below(t, keys) : 0,
+                              .prefix = below(t, 3) ? 0 : below(t, keys + 2)};
     int kind = kind_of(t);
-    WHAT("b %d t %d h %d g %d d %d keys %d of %d first %d causal %d kind %d", (int)b, (int)n, (int)h, (int)g, (int)d, (int)keys, (int)s,
-         (int)first, o.causal, kind);
+    WHAT("b %d t %d h %d g %d d %d keys %d of %d first %d causal %d window %d prefix %d kind %d", (int)b, (int)n, (int)h, (int)g, (int)d, (int)keys, (int)s,
+         (int)first, o.causal, (int)o.window, (int)o.prefix, kind);
     int q = floats(t, kind, SHAPE(b, n, h, d)), k = floats(t, kind, SHAPE(b, s, g, d)), v = floats(t, kind, SHAPE(b, s, g, d));
     int y = output(t, SB_F32, SHAPE(b, n, h, d)), m = output(t, SB_F32, SHAPE(b, n, h)), l = output(t, SB_F64, SHAPE(b, n, h));
     int dy = floats(t, kind, SHAPE(b, n, h, d)), dq = output(t, SB_F32, SHAPE(b, n, h, d));
     int dk = output(t, SB_F32, SHAPE(b, s, g, d)), dv = output(t, SB_F32, SHAPE(b, s, g, d));
-    BOTH(sb_attention(t->ctx[t->side], &o, A(q), A(k), A(v), A(y), A(m), A(l), ERR));
-    BOTH(sb_attention_backward(t->ctx[t->side], &o, A(q), A(k), A(v), A(y), A(m), A(l), A(dy), A(dq), A(dk), A(dv), ERR));
+    int mask = integers(t, SB_U8, 0, 3, SHAPE(b, s));
+    bool with_mask = below(t, 2);
+    BOTH((o.mask = with_mask ? A(mask) : NULL, sb_attention(t->ctx[t->side], &o, A(q), A(k), A(v), A(y), A(m), A(l), ERR)));
+    BOTH((o.mask = with_mask ? A(mask) : NULL, sb_attention_backward(t->ctx[t->side], &o, A(q), A(k), A(v), A(y), A(m), A(l), A(dy), A(dq), A(dk), A(dv), ERR)));
 }
 
 static void try_embedding(trial *t) {

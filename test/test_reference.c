@@ -525,11 +525,13 @@ static double attention_double(attention_case *c) {
         double sum = 0, *y = c->y + row * o->d;
         for (int64_t e = 0; e < o->d; e++) y[e] = 0;
         for (int64_t key = 0; key < o->keys; key++) {
-            if (o->causal && key > o->first + query) continue;
+            int64_t at_query = o->first + query;
+            int behind = o->window && key <= at_query - o->window, beyond = o->causal && key > at_query;
+            if ((o->mask && !o->mask[batch * o->s + key]) || (key >= o->prefix && (behind || beyond))) continue;
             int64_t at = ((batch * o->s + key) * o->g + group) * o->d;
             double score = 0;
             for (int64_t e = 0; e < o->d; e++) score += c->q[row * o->d + e] * c->k[at + e];
-            double weight = exp(score * (double)o->scale);
+            double weight = exp(score * o->scale);
             sum += weight;
             for (int64_t e = 0; e < o->d; e++) y[e] += weight * c->v[at + e];
         }
@@ -578,18 +580,24 @@ static void test_attention_case(ref_attention o) {
 }
 
 static void test_attention(void) {
-    test_attention_case((ref_attention){2, 7, 4, 6, 9, 2, 0, 0, 9, 0.4f});
-    test_attention_case((ref_attention){2, 7, 4, 6, 12, 2, 1, 3, 10, 0.4f});
-    test_attention_case((ref_attention){1, 150, 2, 8, 150, 1, 1, 0, 150, 0.35f});
-    test_attention_case((ref_attention){1, 3, 2, 8, 300, 2, 1, 290, 293, 0.35f});
+    test_attention_case((ref_attention){2, 7, 4, 6, 9, 2, 0, 0, 9, .scale = 0x1.99999ap-2});
+    test_attention_case((ref_attention){2, 7, 4, 6, 12, 2, 1, 3, 10, .scale = 0x1.99999ap-2});
+    test_attention_case((ref_attention){1, 150, 2, 8, 150, 1, 1, 0, 150, .scale = 0x1.666666p-2});
+    test_attention_case((ref_attention){1, 3, 2, 8, 300, 2, 1, 290, 293, .scale = 0x1.666666p-2});
+    static uint8_t mask[2 * 300];
+    for (int i = 0; i < 600; i++) mask[i] = i * 7 % 5 < 3 && (i < 100 || i > 240);
+    test_attention_case((ref_attention){2, 7, 4, 6, 12, 2, 1, 3, 10, .scale = 0.5, .window = 3});
+    test_attention_case((ref_attention){1, 150, 2, 8, 150, 1, 1, 0, 150, .scale = 0.25, .window = 20, .prefix = 2});
+    test_attention_case((ref_attention){2, 9, 2, 4, 300, 2, 0, 0, 300, .scale = 0.5, .mask = mask});
+    test_attention_case((ref_attention){2, 9, 4, 4, 200, 2, 1, 180, 190, .scale = 0.5, .window = 60, .prefix = 7, .mask = mask});
     // A decoded row equals the same row of a prefill; a fully masked row is zeros (its scores are all -inf).
     enum { T = 140, D = 4 };
     float q[T * D], k[T * D], v[T * D], y[T * D], one[D];
     fill(q, T * D), fill(k, T * D), fill(v, T * D);
-    ref_attention o = {1, T, 1, D, T, 1, 1, 0, T, 0.5f};
+    ref_attention o = {1, T, 1, D, T, 1, 1, 0, T, .scale = 0.5};
     ref_attention_f32(&o, q, k, v, y, NULL, NULL);
     for (int64_t i = 0; i < T; i++) {
-        ref_attention step = {1, 1, 1, D, T, 1, 1, i, i + 1, 0.5f};
+        ref_attention step = {1, 1, 1, D, T, 1, 1, i, i + 1, .scale = 0.5};
         ref_attention_f32(&step, q + i * D, k, v, one, NULL, NULL);
         CHECK(memcmp(one, y + i * D, sizeof one) == 0, "decoded row %d", (int)i);
     }
@@ -597,7 +605,7 @@ static void test_attention(void) {
     for (int i = 0; i < D; i++) q[i] = 1;
     float m[1];
     double l[1];
-    ref_attention masked = {1, 1, 1, D, T, 1, 0, 0, T, 0.5f};
+    ref_attention masked = {1, 1, 1, D, T, 1, 0, 0, T, .scale = 0.5};
     ref_attention_f32(&masked, q, k, v, one, m, l);
     for (int i = 0; i < D; i++) CHECK(ref_bits32(one[i]) == 0, "fully masked");
     CHECK(m[0] == -INFINITY && l[0] == 0, "M and L of a masked row");

@@ -148,20 +148,20 @@ sb_status sb_rotary(sb_context *ctx, const sb_array *x, const sb_array *cos_tabl
 sb_status sb_attention(sb_context *ctx, const sb_attention_options *options, const sb_array *q, const sb_array *k,
                        const sb_array *v, sb_array *y, sb_array *maximum, sb_array *total, sb_error *err) {
     NEED(ctx); NEED(q); NEED(k); NEED(v); NEED(y);
-    const sb_array *const outputs[] = {y, maximum, total}, *const inputs[] = {q, k, v};
-    static const char *const names[] = {"y", "maximum", "total"};
-    for (int i = 0; i < 3; i++) {
-        for (int j = 0; j < 3; j++)
-            if (outputs[i] && sbi_arrays_overlap(outputs[i], inputs[j]))
-                return sbi_fail(err, SB_ERR_OVERLAP, names[i], "%s overlaps an input", names[i]);
-        for (int j = 0; j < i; j++)
-            if (outputs[i] && outputs[j] && sbi_arrays_overlap(outputs[i], outputs[j]))
-                return sbi_fail(err, SB_ERR_OVERLAP, names[i], "%s overlaps %s", names[i], names[j]);
-    }
     sb_attention_options known = {.size = sizeof known};
     if (options) {
         sb_status status = sbi_api_options(options, &known, &sbi_attention_struct, err);
         if (status != SB_OK) return status;
+    }
+    const sb_array *const outputs[] = {y, maximum, total}, *const inputs[] = {q, k, v, known.mask};
+    static const char *const names[] = {"y", "maximum", "total"};
+    for (int i = 0; i < 3; i++) {
+        for (int j = 0; j < 4; j++)
+            if (outputs[i] && inputs[j] && sbi_arrays_overlap(outputs[i], inputs[j]))
+                return sbi_fail(err, SB_ERR_OVERLAP, names[i], "%s overlaps an input", names[i]);
+        for (int j = 0; j < i; j++)
+            if (outputs[i] && outputs[j] && sbi_arrays_overlap(outputs[i], outputs[j]))
+                return sbi_fail(err, SB_ERR_OVERLAP, names[i], "%s overlaps %s", names[i], names[j]);
     }
     RETURN_INSIDE(sbi_attention(ctx, &known, q, k, v, y, maximum, total, err));
 }
@@ -171,20 +171,20 @@ sb_status sb_attention_backward(sb_context *ctx, const sb_attention_options *opt
                                 const sb_array *total, const sb_array *dy, sb_array *dq, sb_array *dk, sb_array *dv,
                                 sb_error *err) {
     NEED(ctx); NEED(q); NEED(k); NEED(v); NEED(y); NEED(maximum); NEED(total); NEED(dy); NEED(dq); NEED(dk); NEED(dv);
-    const sb_array *const outputs[] = {dq, dk, dv}, *const inputs[] = {q, k, v, y, maximum, total, dy};
-    static const char *const names[] = {"dq", "dk", "dv"};
-    for (int i = 0; i < 3; i++) {
-        for (int j = 0; j < 7; j++)
-            if (sbi_arrays_overlap(outputs[i], inputs[j]))
-                return sbi_fail(err, SB_ERR_OVERLAP, names[i], "%s overlaps an input", names[i]);
-        for (int j = 0; j < i; j++)
-            if (sbi_arrays_overlap(outputs[i], outputs[j]))
-                return sbi_fail(err, SB_ERR_OVERLAP, names[i], "%s overlaps %s", names[i], names[j]);
-    }
     sb_attention_options known = {.size = sizeof known};
     if (options) {
         sb_status status = sbi_api_options(options, &known, &sbi_attention_struct, err);
         if (status != SB_OK) return status;
+    }
+    const sb_array *const outputs[] = {dq, dk, dv}, *const inputs[] = {q, k, v, y, maximum, total, dy, known.mask};
+    static const char *const names[] = {"dq", "dk", "dv"};
+    for (int i = 0; i < 3; i++) {
+        for (int j = 0; j < 8; j++)
+            if (inputs[j] && sbi_arrays_overlap(outputs[i], inputs[j]))
+                return sbi_fail(err, SB_ERR_OVERLAP, names[i], "%s overlaps an input", names[i]);
+        for (int j = 0; j < i; j++)
+            if (sbi_arrays_overlap(outputs[i], outputs[j]))
+                return sbi_fail(err, SB_ERR_OVERLAP, names[i], "%s overlaps %s", names[i], names[j]);
     }
     RETURN_INSIDE(sbi_attention_backward(ctx, &known, q, k, v, y, maximum, total, dy, dq, dk, dv, err));
 }

@@ -19,7 +19,8 @@ static const sbi_api_field gemm_fields[] = {
     FIELD(sb_gemm_options, alpha), FIELD(sb_gemm_options, accumulate)};
 static const sbi_api_field attention_fields[] = {
     FIELD(sb_attention_options, causal), FIELD(sb_attention_options, first), FIELD(sb_attention_options, keys),
-    FIELD(sb_attention_options, scale)};
+    FIELD(sb_attention_options, scale), FIELD(sb_attention_options, window), FIELD(sb_attention_options, prefix),
+    FIELD(sb_attention_options, mask)};
 static const sbi_api_field adamw_fields[] = {
     FIELD(sb_adamw_options, learning_rate), FIELD(sb_adamw_options, beta1), FIELD(sb_adamw_options, beta2),
     FIELD(sb_adamw_options, eps), FIELD(sb_adamw_options, weight_decay), FIELD(sb_adamw_options, beta1_power),

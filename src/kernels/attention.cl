@@ -2,8 +2,9 @@
 // Attention, forward and backward by recomputation (contract T6). q, y[b, t, h, d]; k, v[b, s, g, d].
 //
 // Forward. Query row i of head n has position first + i and reads group n / (h / g). Blocks of 128 key positions from
-// 0. score = RN32(dot(q, k) * scale), the dot an fma chain over d (T3). A key is absent if masked (key >= keys, or
-// key > position if causal) or its score is -inf. In a block with a present key: m = maximum; e = exp(RN32(score - m));
+// 0. score = RN32(dot(q, k) * scale), the dot an fma chain over d (T3). A key is absent if masked (key >= keys; mask 0;
+// or, from the prefix on, key > position + ahead or key < position - behind: ahead is 0 if causal, behind window - 1)
+// or its score is -inf. In a block with a present key: m = maximum; e = exp(RN32(score - m));
 // l = sums by (position mod 32), ascending, then the tree 16, 8, 4, 2, 1, + (+0); o = chain over present keys ascending
 // fma(e, v, o) from +0, + (+0). The first: M = m, L = l, O = o. Then M' = max(M, m), a = exp(RN32(M - M')),
 // b = exp(RN32(m - M')), L = RN64(RN64(L a) + RN64(l b)), O = fma(O, a, RN32(o b)). y = RN32(RN64(O RN64(1/L))).
@@ -25,26 +26,43 @@
 #define SBI_NONE FLOAT32(0xff800000u)   // -inf: the score of an absent key
 #define SBI_ABSENT FLOAT32(0x80000000u) // -0: its weight
 
+// x as a place among 0 .. most.
+FN i32 sbi_within(i64 x, i32 most) { return x < 0 ? 0 : x < most ? (i32)x : most; }
+
+// 1 if the mask, where there is one, shows key i of the batch's keys.
+FN i32 sbi_shown(GLOBAL const uint8_t *mask, i64 i) { return !mask || mask[i] != 0; }
+
+// 1 if a query sees key j: in the prefix always, else by its place; only an open one.
+FN i32 sbi_sees(i32 open, i32 always, i32 j, i32 least, i32 limit) {
+    return open & (always | ((j >= least) & (j < limit)));
+}
+
+// The block from b on that a query may see: b itself, or `start` where nothing lies between the prefix and a window.
+FN i64 sbi_next_block(i64 b, i64 prefix, i64 start) { return b >= prefix && b < start ? start : b; }
+
 // 1 if x[0 .. d-1] are all finite.
 FN i32 NAME(sbi_row_plain)(GLOBAL const T *RESTRICT x, i32 d) {
     i32 bad = 0;
     for (i32 c = 0; c < d; c++) {
-        bad |= (BITS32(x[c]) & 0x7f800000u) == 0x7f800000u;
+        bad |= !(x[c] - x[c] == (T)0);
     }
     return !bad;
 }
 
 // A group is 32 query rows of a head of a batch. d <= 256.
 KERNEL void NAME(k_attention)(GLOBAL const T *RESTRICT q, GLOBAL const T *RESTRICT k, GLOBAL const T *RESTRICT v,
-                              GLOBAL T *RESTRICT y, GLOBAL T *RESTRICT maximum, GLOBAL f64 *RESTRICT total, i64 t, i64 h,
-                              i32 d, i64 s, i64 g, i32 causal, i64 first, i64 keys, T scale GROUP_PARAM) {
+                              GLOBAL const uint8_t *RESTRICT mask, GLOBAL T *RESTRICT y, GLOBAL T *RESTRICT maximum,
+                              GLOBAL f64 *RESTRICT total, i64 t, i64 h, i32 d, i64 s, i64 g, i64 first, i64 keys,
+                              i64 ahead, i64 behind, i64 prefix, T scale GROUP_PARAM) {
     SHARED i32 plain[128];
+    SHARED i32 shown[128];
     LANE_ARRAY(T, query, 32, 256);
     LANE_ARRAY(T, weight, 32, 128); // scores, then e
     LANE_ARRAY(T, sum, 32, 32);
     LANE_ARRAY(T, part, 32, 256); // o
     LANE_ARRAY(T, out, 32, 256);  // O
-    LANE_VAR(i32, limit, 32);     // keys present in this block by position
+    LANE_VAR(i32, least, 32);     // keys of this block seen by position: least .. limit - 1
+    LANE_VAR(i32, limit, 32);
     LANE_VAR(i32, turn, 32);      // 0: no present key, 1: the first block with one, 2: a later one
     LANE_VAR(T, top, 32);         // m
     LANE_VAR(T, best, 32);        // M
@@ -54,7 +72,7 @@ KERNEL void NAME(k_attention)(GLOBAL const T *RESTRICT q, GLOBAL const T *RESTRI
     LANE_VAR(f64, inverse, 32);   // 1/L
     i64 tiles = (t + 31) / 32, pair = GROUP() / tiles, i0 = GROUP() % tiles * 32, batch = pair / h, head = pair % h;
     i32 rows = (i32)(t - i0 < 32 ? t - i0 : 32);
-    i64 stride = g * d, last = causal && first + i0 + rows < keys ? first + i0 + rows : keys;
+#include "attention_range.h"
     GLOBAL const T *key_rows = k + (batch * s * g + head / (h / g)) * d;
     GLOBAL const T *value_rows = v + (batch * s * g + head / (h / g)) * d;
     GLOBAL const T *query_rows = q + ((batch * t + i0) * h + head) * d;
@@ -71,19 +89,17 @@ KERNEL void NAME(k_attention)(GLOBAL const T *RESTRICT q, GLOBAL const T *RESTRI
         PHASE(l, 32) { ATI(out, l, c) = (T)0; }
         LANE_END
     }
-    for (i64 b0 = 0; b0 < last; b0 += 128) {
-        i32 count = (i32)(last - b0 < 128 ? last - b0 : 128);
+    for (i64 b0 = sbi_next_block(0, prefix, start); b0 < last; b0 = sbi_next_block(b0 + 128, prefix, start)) {
+        i32 count = sbi_within(last - b0, 128), some = 0;
         GLOBAL const T *kb = key_rows + b0 * stride;
         GLOBAL const T *vb = value_rows + b0 * stride;
-        PHASE(l, 32) {
-            for (i32 j = l; j < count; j += 32) {
-                plain[j] = NAME(sbi_row_plain)(vb + j * stride, d);
-            }
-            i64 seen = causal ? first + i0 + l + 1 - b0 : (i64)count;
-            AT(limit, l) = seen < count ? (i32)seen : count;
-            AT(top, l) = SBI_NONE;
+#define KEYS_ROWS vb
+#include "attention_keys.h"
+        if (!some) {
+            continue; // (a block without a present key is absent)
         }
-        PHASE_END
+        PHASE(l, 32) { AT(top, l) = SBI_NONE; }
+        LANE_END
         for (i32 j = 0; j < 128; j++) {
             PHASE(l, 32) { ATI(weight, l, j) = (T)0; }
             LANE_END
@@ -99,10 +115,10 @@ KERNEL void NAME(k_attention)(GLOBAL const T *RESTRICT q, GLOBAL const T *RESTRI
                         T q2 = ATI(query, l, c + 2), q3 = ATI(query, l, c + 3);
                         UNROLL for (i32 u = 0; u < 4; u++) {
                             T r = ATI(weight, l, j + u);
-                            r = FMA(x[u * stride], q0, r);
-                            r = FMA(x[u * stride + 1], q1, r);
-                            r = FMA(x[u * stride + 2], q2, r);
-                            r = FMA(x[u * stride + 3], q3, r);
+                            r = NAME(FMA)(x[u * stride], q0, r);
+                            r = NAME(FMA)(x[u * stride + 1], q1, r);
+                            r = NAME(FMA)(x[u * stride + 2], q2, r);
+                            r = NAME(FMA)(x[u * stride + 3], q3, r);
                             ATI(weight, l, j + u) = r;
                         }
                     }
@@ -112,10 +128,10 @@ KERNEL void NAME(k_attention)(GLOBAL const T *RESTRICT q, GLOBAL const T *RESTRI
                     GLOBAL const T *x = kb + j * stride + c;
                     PHASE(l, 32) {
                         T r = ATI(weight, l, j);
-                        r = FMA(x[0], ATI(query, l, c), r);
-                        r = FMA(x[1], ATI(query, l, c + 1), r);
-                        r = FMA(x[2], ATI(query, l, c + 2), r);
-                        r = FMA(x[3], ATI(query, l, c + 3), r);
+                        r = NAME(FMA)(x[0], ATI(query, l, c), r);
+                        r = NAME(FMA)(x[1], ATI(query, l, c + 1), r);
+                        r = NAME(FMA)(x[2], ATI(query, l, c + 2), r);
+                        r = NAME(FMA)(x[3], ATI(query, l, c + 3), r);
                         ATI(weight, l, j) = r;
                     }
                     LANE_END
@@ -123,16 +139,17 @@ KERNEL void NAME(k_attention)(GLOBAL const T *RESTRICT q, GLOBAL const T *RESTRI
             }
             for (; c < d; c++) {
                 for (i32 j = j0; j < j1; j++) {
-                    PHASE(l, 32) { ATI(weight, l, j) = FMA(kb[j * stride + c], ATI(query, l, c), ATI(weight, l, j)); }
+                    PHASE(l, 32) { ATI(weight, l, j) = NAME(FMA)(kb[j * stride + c], ATI(query, l, c), ATI(weight, l, j)); }
                     LANE_END
                 }
             }
         }
         for (i32 j = 0; j < count; j++) {
+            i32 always = b0 + j < prefix, open = shown[j];
             PHASE(l, 32) {
                 T x = (ATI(weight, l, j) + (T)0) * scale;
-                x = j < AT(limit, l) ? x : SBI_NONE;
-                AT(top, l) = sbi_max_f32(AT(top, l), x);
+                x = sbi_sees(open, always, j, AT(least, l), AT(limit, l)) ? x : SBI_NONE;
+                AT(top, l) = NAME(sbi_max)(AT(top, l), x);
                 ATI(weight, l, j) = x;
             }
             LANE_END
@@ -143,7 +160,7 @@ KERNEL void NAME(k_attention)(GLOBAL const T *RESTRICT q, GLOBAL const T *RESTRI
         }
         for (i32 j = 0; j < count; j++) {
             PHASE(l, 32) {
-                T x = ATI(weight, l, j), e = sbi_exp_f32(x - AT(top, l));
+                T x = ATI(weight, l, j), e = NAME(sbi_exp)(x - AT(top, l));
                 e = x == SBI_NONE ? SBI_ABSENT : e;
                 ATI(sum, l, j % 32) = ATI(sum, l, j % 32) + e;
                 ATI(weight, l, j) = e;
@@ -165,9 +182,9 @@ KERNEL void NAME(k_attention)(GLOBAL const T *RESTRICT q, GLOBAL const T *RESTRI
 #define ROWS_FROM vb
 #include "attention_rows.h"
         PHASE(l, 32) {
-            T m = AT(top, l), old = AT(best, l), next = sbi_max_f32(old, m), mine = ATI(sum, l, 0) + (T)0;
+            T m = AT(top, l), old = AT(best, l), next = NAME(sbi_max)(old, m), mine = ATI(sum, l, 0) + (T)0;
             i32 state = m == SBI_NONE ? 0 : old == SBI_NONE ? 1 : 2;
-            T a = sbi_exp_f32(old - next), b = sbi_exp_f32(m - next);
+            T a = NAME(sbi_exp)(old - next), b = NAME(sbi_exp)(m - next);
             f64 both = AT(mass, l) * (f64)a + (f64)mine * (f64)b;
             AT(mass, l) = state == 0 ? AT(mass, l) : state == 1 ? (f64)mine : both;
             AT(best, l) = next;
@@ -178,19 +195,17 @@ KERNEL void NAME(k_attention)(GLOBAL const T *RESTRICT q, GLOBAL const T *RESTRI
         LANE_END
         for (i32 c = 0; c < d; c++) {
             PHASE(l, 32) {
-                T o = ATI(part, l, c) + (T)0, old = ATI(out, l, c), both = FMA(old, AT(keep, l), o * AT(take, l));
+                T o = ATI(part, l, c) + (T)0, old = ATI(out, l, c), both = NAME(FMA)(old, AT(keep, l), o * AT(take, l));
                 ATI(out, l, c) = AT(turn, l) == 0 ? old : AT(turn, l) == 1 ? o : both;
             }
             LANE_END
         }
-        PHASE(l, 32) {} // everyone has read `plain`
-        PHASE_END
     }
     PHASE(l, 32) { AT(inverse, l) = K(1.0) / AT(mass, l); }
     LANE_END
     for (i32 c = 0; c < d; c++) {
         PHASE(l, 32) {
-            T x = sbi_canon_f32((T)((f64)ATI(out, l, c) * AT(inverse, l)));
+            T x = NAME(sbi_canon)((T)((f64)ATI(out, l, c) * AT(inverse, l)));
             ATI(out, l, c) = AT(best, l) == SBI_NONE ? (T)0 : x;
         }
         LANE_END
@@ -224,10 +239,12 @@ KERNEL void NAME(k_attention_rows)(GLOBAL const T *RESTRICT y, GLOBAL const T *R
 
 // dQ: a group is 32 query rows of a head of a batch, as in k_attention.
 KERNEL void NAME(k_attention_dq)(GLOBAL const T *RESTRICT q, GLOBAL const T *RESTRICT k, GLOBAL const T *RESTRICT v,
-                                 GLOBAL const T *RESTRICT dy, GLOBAL const T *RESTRICT maximum,
-                                 GLOBAL const T *RESTRICT share, GLOBAL const T *RESTRICT delta, GLOBAL T *RESTRICT dq, i64 t,
-                                 i64 h, i32 d, i64 s, i64 g, i32 causal, i64 first, i64 keys, T scale GROUP_PARAM) {
+                                 GLOBAL const uint8_t *RESTRICT mask, GLOBAL const T *RESTRICT dy,
+                                 GLOBAL const T *RESTRICT maximum, GLOBAL const T *RESTRICT share,
+                                 GLOBAL const T *RESTRICT delta, GLOBAL T *RESTRICT dq, i64 t, i64 h, i32 d, i64 s, i64 g,
+                                 i64 first, i64 keys, i64 ahead, i64 behind, i64 prefix, T scale GROUP_PARAM) {
     SHARED i32 plain[128];
+    SHARED i32 shown[128];
     LANE_ARRAY(T, query, 32, 256);
     LANE_ARRAY(T, slope, 32, 256);  // dO
     LANE_ARRAY(T, weight, 32, 128); // scores, then P
@@ -235,13 +252,14 @@ KERNEL void NAME(k_attention_dq)(GLOBAL const T *RESTRICT q, GLOBAL const T *RES
     LANE_ARRAY(T, chunk, 32, 256);
     LANE_ARRAY(T, run, 32, 256);
     LANE_ARRAY(T, sum, 32, 256);
+    LANE_VAR(i32, least, 32);
     LANE_VAR(i32, limit, 32);
     LANE_VAR(T, best, 32);
     LANE_VAR(T, part, 32);
     LANE_VAR(T, mean, 32);
     i64 tiles = (t + 31) / 32, pair = GROUP() / tiles, i0 = GROUP() % tiles * 32, batch = pair / h, head = pair % h;
     i32 rows = (i32)(t - i0 < 32 ? t - i0 : 32);
-    i64 stride = g * d, last = causal && first + i0 + rows < keys ? first + i0 + rows : keys;
+#include "attention_range.h"
     i64 row0 = (batch * t + i0) * h + head;
     GLOBAL const T *key_rows = k + (batch * s * g + head / (h / g)) * d;
     GLOBAL const T *value_rows = v + (batch * s * g + head / (h / g)) * d;
@@ -264,51 +282,48 @@ KERNEL void NAME(k_attention_dq)(GLOBAL const T *RESTRICT q, GLOBAL const T *RES
         }
         LANE_END
     }
-    for (i64 b0 = 0; b0 < last; b0 += 128) {
-        i32 count = (i32)(last - b0 < 128 ? last - b0 : 128);
+    i64 after = 0;
+    for (i64 b0 = sbi_next_block(0, prefix, start); b0 < last; b0 = after) {
+        i32 count = sbi_within(last - b0, 128), some = 0;
         GLOBAL const T *kb = key_rows + b0 * stride;
         GLOBAL const T *vb = value_rows + b0 * stride;
-        PHASE(l, 32) {
-            for (i32 j = l; j < count; j += 32) {
-                plain[j] = NAME(sbi_row_plain)(kb + j * stride, d);
-            }
-            i64 seen = causal ? first + i0 + l + 1 - b0 : (i64)count;
-            AT(limit, l) = seen < count ? (i32)seen : count;
-        }
-        PHASE_END
+        after = sbi_next_block(b0 + 128, prefix, start);
+#define KEYS_ROWS kb
+#include "attention_keys.h"
+        if (some) {
 #define DOTS_MOST 128 // q k and dO v
 #define DOTS_A query
 #define DOTS_B slope
 #define DOTS_X kb
 #define DOTS_Z vb
 #include "attention_dots.h"
-        for (i32 j = 0; j < count; j++) {
-            PHASE(l, 32) {
-                T x = (ATI(weight, l, j) + (T)0) * scale, p = sbi_exp_f32(x - AT(best, l)) * AT(part, l);
-                i32 there = j < AT(limit, l) && x != SBI_NONE;
-                T ds = p * ((ATI(change, l, j) + (T)0) - AT(mean, l)) * scale;
-                ATI(weight, l, j) = there ? p : SBI_ABSENT;
-                ATI(change, l, j) = there ? ds : (T)0;
+            for (i32 j = 0; j < count; j++) {
+                i32 always = b0 + j < prefix, open = shown[j];
+                PHASE(l, 32) {
+                    T x = (ATI(weight, l, j) + (T)0) * scale, p = NAME(sbi_exp)(x - AT(best, l)) * AT(part, l);
+                    i32 there = sbi_sees(open, always, j, AT(least, l), AT(limit, l)) && x != SBI_NONE;
+                    T ds = p * ((ATI(change, l, j) + (T)0) - AT(mean, l)) * scale;
+                    ATI(weight, l, j) = there ? p : SBI_ABSENT;
+                    ATI(change, l, j) = there ? ds : (T)0;
+                }
+                LANE_END
             }
-            LANE_END
-        }
 #define ROWS_INTO chunk // dS k
 #define ROWS_FACTOR change
 #define ROWS_FROM kb
 #include "attention_rows.h"
-        if ((b0 + 128) % 256 == 0 || b0 + 128 >= last) {
-            i32 full = (b0 + 128) % 16384 == 0;
+        }
+        if (after / 256 > b0 / 256 || after >= last) {
+            i32 full = after / 16384 > b0 / 16384;
 #define CHUNK chunk
 #define CHUNK_RUN run
 #define CHUNK_SUM sum
 #define CHUNK_COUNT d
 #include "chunk_end.h"
         }
-        PHASE(l, 32) {} // everyone has read `plain`
-        PHASE_END
     }
     for (i32 c = 0; c < d; c++) {
-        PHASE(l, 32) { ATI(sum, l, c) = sbi_canon_f32(ATI(sum, l, c) + ATI(run, l, c)); }
+        PHASE(l, 32) { ATI(sum, l, c) = NAME(sbi_canon)(ATI(sum, l, c) + ATI(run, l, c)); }
         LANE_END
     }
     PHASE(l, rows) {
@@ -321,11 +336,14 @@ KERNEL void NAME(k_attention_dq)(GLOBAL const T *RESTRICT q, GLOBAL const T *RES
 
 // dK and dV: a group is 32 keys of a head group of a batch; lanes are keys, query rows go in blocks of 64 positions.
 KERNEL void NAME(k_attention_dkv)(GLOBAL const T *RESTRICT q, GLOBAL const T *RESTRICT k, GLOBAL const T *RESTRICT v,
-                                  GLOBAL const T *RESTRICT dy, GLOBAL const T *RESTRICT maximum,
-                                  GLOBAL const T *RESTRICT share, GLOBAL const T *RESTRICT delta, GLOBAL T *RESTRICT dk,
-                                  GLOBAL T *RESTRICT dv, i64 t, i64 h, i32 d, i64 s, i64 g, i32 causal, i64 first, i64 keys,
+                                  GLOBAL const uint8_t *RESTRICT mask, GLOBAL const T *RESTRICT dy,
+                                  GLOBAL const T *RESTRICT maximum, GLOBAL const T *RESTRICT share,
+                                  GLOBAL const T *RESTRICT delta, GLOBAL T *RESTRICT dk, GLOBAL T *RESTRICT dv, i64 t, i64 h,
+                                  i32 d, i64 s, i64 g, i64 first, i64 keys, i64 ahead, i64 behind, i64 prefix,
                                   T scale GROUP_PARAM) {
     SHARED i32 plain[64];
+    SHARED i32 shown[32];
+    LANE_VAR(i32, always, 32); // a key of the prefix
     LANE_ARRAY(T, key, 32, 256);
     LANE_ARRAY(T, value, 32, 256);
     LANE_ARRAY(T, weight, 32, 64); // scores, then P
@@ -341,15 +359,22 @@ KERNEL void NAME(k_attention_dkv)(GLOBAL const T *RESTRICT q, GLOBAL const T *RE
     i64 tiles = (s + 31) / 32, pair = GROUP() / tiles, j0 = GROUP() % tiles * 32, batch = pair / g, group = pair % g;
     i32 columns = (i32)(s - j0 < 32 ? s - j0 : 32), there = (i32)(keys - j0 < columns ? keys - j0 : columns);
     i64 stride = h * d, row0 = (batch * s + j0) * g + group, heads = h / g;
-    i64 begin = causal && j0 > first ? j0 : first, end = first + t;
+    i64 begin = j0 >= prefix && j0 - ahead > first ? j0 - ahead : first; // the queries that see one of these keys
+    i64 end = j0 >= prefix && j0 + 32 + behind < first + t ? j0 + 32 + behind : first + t;
+    i32 some = 0;
     PHASE(l, 32) { // (lanes without a key repeat the first)
         i64 from = (row0 + (l < there ? l : 0) * g) * d;
         for (i32 c = 0; c < d; c++) {
             ATI(key, l, c) = k[from + c];
             ATI(value, l, c) = v[from + c];
         }
+        AT(always, l) = j0 + l < prefix;
+        shown[l] = l < there && sbi_shown(mask, batch * s + j0 + l);
     }
-    LANE_END
+    PHASE_END
+    for (i32 j = 0; j < 32; j++) {
+        some |= shown[j];
+    }
     for (i64 head = group * heads; head < (group + 1) * heads; head++) {
         for (i32 c = 0; c < d; c++) {
             PHASE(l, 32) {
@@ -363,7 +388,7 @@ KERNEL void NAME(k_attention_dkv)(GLOBAL const T *RESTRICT q, GLOBAL const T *RE
             LANE_END
         }
         i64 stop = 0;
-        for (i64 p0 = begin; p0 < end && there > 0; p0 = stop) {
+        for (i64 p0 = begin; p0 < end && some; p0 = stop) {
             stop = p0 / 64 * 64 + 64 < end ? p0 / 64 * 64 + 64 : end;
             i32 count = (i32)(stop - p0);
             i64 at = (batch * t + p0 - first) * h + head; // of row p0, in maximum, share and delta
@@ -383,11 +408,10 @@ KERNEL void NAME(k_attention_dkv)(GLOBAL const T *RESTRICT q, GLOBAL const T *RE
 #include "attention_dots.h"
             for (i32 i = 0; i < count; i++) {
                 T best = maximum[at + i * h], part = share[at + i * h], mean = delta[at + i * h];
-                i64 seen = causal ? p0 + i + 1 - j0 : (i64)there;
-                i32 limit = seen < there ? (i32)seen : there;
+                i32 least = sbi_within(p0 + i - behind - j0, 32), limit = sbi_within(p0 + i + ahead + 1 - j0, 32);
                 PHASE(l, 32) {
-                    T x = (ATI(weight, l, i) + (T)0) * scale, p = sbi_exp_f32(x - best) * part;
-                    i32 present = l < limit && x != SBI_NONE;
+                    T x = (ATI(weight, l, i) + (T)0) * scale, p = NAME(sbi_exp)(x - best) * part;
+                    i32 present = sbi_sees(shown[l], AT(always, l), l, least, limit) && x != SBI_NONE;
                     T ds = p * ((ATI(change, l, i) + (T)0) - mean) * scale;
                     ATI(weight, l, i) = present ? p : SBI_ABSENT;
                     ATI(change, l, i) = present ? ds : (T)0;
@@ -430,8 +454,8 @@ KERNEL void NAME(k_attention_dkv)(GLOBAL const T *RESTRICT q, GLOBAL const T *RE
     }
     for (i32 c = 0; c < d; c++) {
         PHASE(l, 32) {
-            ATI(k_total, l, c) = sbi_canon_f32(ATI(k_total, l, c));
-            ATI(v_total, l, c) = sbi_canon_f32(ATI(v_total, l, c));
+            ATI(k_total, l, c) = NAME(sbi_canon)(ATI(k_total, l, c));
+            ATI(v_total, l, c) = NAME(sbi_canon)(ATI(v_total, l, c));
         }
         LANE_END
     }

@@ -26,14 +26,14 @@ for (i32 low = 0; low < count; low += 8) { // two rows by four channels a phase
                 T y2 = ATI(DOTS_B, l, c + 2), y3 = ATI(DOTS_B, l, c + 3);
                 UNROLL for (i32 u = 0; u < 2; u++) {
                     T r = ATI(weight, l, j + u), e = ATI(change, l, j + u);
-                    r = FMA(x[u * stride], a0, r);
-                    r = FMA(x[u * stride + 1], a1, r);
-                    r = FMA(x[u * stride + 2], a2, r);
-                    r = FMA(x[u * stride + 3], a3, r);
-                    e = FMA(z[u * stride], y0, e);
-                    e = FMA(z[u * stride + 1], y1, e);
-                    e = FMA(z[u * stride + 2], y2, e);
-                    e = FMA(z[u * stride + 3], y3, e);
+                    r = NAME(FMA)(x[u * stride], a0, r);
+                    r = NAME(FMA)(x[u * stride + 1], a1, r);
+                    r = NAME(FMA)(x[u * stride + 2], a2, r);
+                    r = NAME(FMA)(x[u * stride + 3], a3, r);
+                    e = NAME(FMA)(z[u * stride], y0, e);
+                    e = NAME(FMA)(z[u * stride + 1], y1, e);
+                    e = NAME(FMA)(z[u * stride + 2], y2, e);
+                    e = NAME(FMA)(z[u * stride + 3], y3, e);
                     ATI(weight, l, j + u) = r;
                     ATI(change, l, j + u) = e;
                 }
@@ -43,8 +43,8 @@ for (i32 low = 0; low < count; low += 8) { // two rows by four channels a phase
         for (; j < high; j++) {
             for (i32 n = c; n < c + 4; n++) {
                 PHASE(l, 32) {
-                    ATI(weight, l, j) = FMA(DOTS_X[j * stride + n], ATI(DOTS_A, l, n), ATI(weight, l, j));
-                    ATI(change, l, j) = FMA(DOTS_Z[j * stride + n], ATI(DOTS_B, l, n), ATI(change, l, j));
+                    ATI(weight, l, j) = NAME(FMA)(DOTS_X[j * stride + n], ATI(DOTS_A, l, n), ATI(weight, l, j));
+                    ATI(change, l, j) = NAME(FMA)(DOTS_Z[j * stride + n], ATI(DOTS_B, l, n), ATI(change, l, j));
                 }
                 LANE_END
             }
@@ -53,8 +53,8 @@ for (i32 low = 0; low < count; low += 8) { // two rows by four channels a phase
     for (; c < d; c++) {
         for (i32 j = low; j < high; j++) {
             PHASE(l, 32) {
-                ATI(weight, l, j) = FMA(DOTS_X[j * stride + c], ATI(DOTS_A, l, c), ATI(weight, l, j));
-                ATI(change, l, j) = FMA(DOTS_Z[j * stride + c], ATI(DOTS_B, l, c), ATI(change, l, j));
+                ATI(weight, l, j) = NAME(FMA)(DOTS_X[j * stride + c], ATI(DOTS_A, l, c), ATI(weight, l, j));
+                ATI(change, l, j) = NAME(FMA)(DOTS_Z[j * stride + c], ATI(DOTS_B, l, c), ATI(change, l, j));
             }
             LANE_END
         }

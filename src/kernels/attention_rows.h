@@ -14,10 +14,10 @@ for (i32 j = 0; j < count; j += 4) { // four rows by four channels a phase
             T e2 = ATI(ROWS_FACTOR, l, j + 2), e3 = ATI(ROWS_FACTOR, l, j + 3);
             UNROLL for (i32 u = 0; u < 4; u++) {
                 T r = ATI(ROWS_INTO, l, c + u);
-                r = FMA(e0, x[c + u], r);
-                r = FMA(e1, x[stride + c + u], r);
-                r = FMA(e2, x[2 * stride + c + u], r);
-                r = FMA(e3, x[3 * stride + c + u], r);
+                r = NAME(FMA)(e0, x[c + u], r);
+                r = NAME(FMA)(e1, x[stride + c + u], r);
+                r = NAME(FMA)(e2, x[2 * stride + c + u], r);
+                r = NAME(FMA)(e3, x[3 * stride + c + u], r);
                 ATI(ROWS_INTO, l, c + u) = r;
             }
         }
@@ -26,8 +26,8 @@ for (i32 j = 0; j < count; j += 4) { // four rows by four channels a phase
     for (i32 i = j; i < j + 4 && i < count; i++, x += stride) {
         for (i32 n = c; n < d; n++) {
             PHASE(l, 32) {
-                T r = ATI(ROWS_INTO, l, n), next = FMA(ATI(ROWS_FACTOR, l, i), x[n], r);
-                ATI(ROWS_INTO, l, n) = BITS32(ATI(weight, l, i)) == 0x80000000u ? r : next;
+                T r = ATI(ROWS_INTO, l, n), next = NAME(FMA)(ATI(ROWS_FACTOR, l, i), x[n], r);
+                ATI(ROWS_INTO, l, n) = NAME(BITS)(ATI(weight, l, i)) == NAME(BITS)(SBI_ABSENT) ? r : next;
             }
             LANE_END
         }

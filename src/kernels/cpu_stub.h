@@ -55,6 +55,9 @@ typedef union sbi_arg {
 #define SBI_ARGS_16(p, t, ...) SBI_GET_##t(*(p)), SBI_ARGS_15((p) + 1, __VA_ARGS__)
 #define SBI_ARGS_17(p, t, ...) SBI_GET_##t(*(p)), SBI_ARGS_16((p) + 1, __VA_ARGS__)
 #define SBI_ARGS_18(p, t, ...) SBI_GET_##t(*(p)), SBI_ARGS_17((p) + 1, __VA_ARGS__)
+#define SBI_ARGS_19(p, t, ...) SBI_GET_##t(*(p)), SBI_ARGS_18((p) + 1, __VA_ARGS__)
+#define SBI_ARGS_20(p, t, ...) SBI_GET_##t(*(p)), SBI_ARGS_19((p) + 1, __VA_ARGS__)
+#define SBI_ARGS_21(p, t, ...) SBI_GET_##t(*(p)), SBI_ARGS_20((p) + 1, __VA_ARGS__)
 
 #define SBI_KERNEL(name, lanes, count, ...) \
     void SBI_JOIN(name, SBI_LEVEL)(const sbi_arg *args, i64 first, i64 last); \

@@ -1,29 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention, forward and backward (contract T6).
+#include "check.h"
 #include "ops.h"
 
 #include <string.h>
 
 enum { DEEPEST = 256 }; // channels of a head, as in attention.cl
 
+// Which keys a query at position p sees, for the kernels: those before the prefix, and p - behind .. p + ahead. Without a
+// bound both are beyond any position, and small enough that no sum of them and a position overflows.
+static const int64_t no_ahead = INT64_C(1) << 61, no_behind = INT64_C(5) << 60;
+
+static int64_t ahead_of(const sbi_op *op) { return op->n[6] ? 0 : no_ahead; }
+static int64_t behind_of(const sbi_op *op) { return op->n[9] && op->n[9] <= no_behind ? op->n[9] - 1 : no_behind; }
+
 static sb_status attention_kernels(sb_context *ctx, const sbi_op *op, sb_error *err) {
     const int64_t *n = op->n;
-    int64_t b = n[0], t = n[1], h = n[2], d = n[3], s = n[4], g = n[5], causal = n[6], first = n[7], keys = n[8];
-    if (b * t * h == 0) {
-        return SB_OK;
-    }
+    int64_t b = n[0], t = n[1], h = n[2], d = n[3], s = n[4], g = n[5], first = n[7], keys = n[8], prefix = n[10];
     const sbi_arg args[] = {
-        SBI_IN(op->in[0]),   SBI_IN(op->in[1]),   SBI_IN(op->in[2]), SBI_OUT(op->out[0]), SBI_OUT(op->out[1]),
-        SBI_OUT(op->out[2]), SBI_INT(t),          SBI_INT(h),        SBI_INT(d),          SBI_INT(s),
-        SBI_INT(g),          SBI_INT(causal),     SBI_INT(first),    SBI_INT(keys),       SBI_REAL(op->r[0])};
+        SBI_IN(op->in[0]),      SBI_IN(op->in[1]),       SBI_IN(op->in[2]), SBI_IN(op->in[3]),  SBI_OUT(op->out[0]),
+        SBI_OUT(op->out[1]),    SBI_OUT(op->out[2]),     SBI_INT(t),        SBI_INT(h),         SBI_INT(d),
+        SBI_INT(s),             SBI_INT(g),              SBI_INT(first),    SBI_INT(keys),      SBI_INT(ahead_of(op)),
+        SBI_INT(behind_of(op)), SBI_INT(prefix),         SBI_REAL(op->r[0])};
     return sbi_launch(ctx, SBI_ID_k_attention_f32, b * h * ((t + 31) / 32), args, err);
 }
 
 static sb_status attention_backward_kernels(sb_context *ctx, const sbi_op *op, sb_error *err) {
-    const sb_array *q = op->in[0], *k = op->in[1], *v = op->in[2], *y = op->in[3], *maximum = op->in[4];
-    const sb_array *total = op->in[5], *dy = op->in[6];
+    const sb_array *q = op->in[0], *k = op->in[1], *v = op->in[2], *mask = op->in[3], *y = op->in[4];
+    const sb_array *maximum = op->in[5], *total = op->in[6], *dy = op->in[7];
     const int64_t *n = op->n;
-    int64_t b = n[0], t = n[1], h = n[2], d = n[3], s = n[4], g = n[5], causal = n[6], first = n[7], keys = n[8];
+    int64_t b = n[0], t = n[1], h = n[2], d = n[3], s = n[4], g = n[5], first = n[7], keys = n[8], prefix = n[10];
+    int64_t ahead = ahead_of(op), behind = behind_of(op);
     sb_array *share = NULL, *delta = NULL;
     sb_status status = sbi_scratch(ctx, SB_F32, b * t * h, &share, err);
     if (status == SB_OK) {
@@ -32,18 +39,20 @@ static sb_status attention_backward_kernels(sb_context *ctx, const sbi_op *op, s
     if (status == SB_OK && b * t * h > 0) {
         const sbi_arg rows[] = {SBI_IN(y), SBI_IN(dy), SBI_IN(total), SBI_OUT(share), SBI_OUT(delta), SBI_INT(d)};
         status = sbi_launch(ctx, SBI_ID_k_attention_rows_f32, b * t * h, rows, err);
-        const sbi_arg args[] = {SBI_IN(q),     SBI_IN(k),           SBI_IN(v),  SBI_IN(dy),      SBI_IN(maximum), SBI_IN(share),
-                                SBI_IN(delta), SBI_OUT(op->out[0]), SBI_INT(t), SBI_INT(h),      SBI_INT(d),      SBI_INT(s),
-                                SBI_INT(g),    SBI_INT(causal),     SBI_INT(first), SBI_INT(keys), SBI_REAL(op->r[0])};
+        const sbi_arg args[] = {
+            SBI_IN(q),      SBI_IN(k),      SBI_IN(v),           SBI_IN(mask),   SBI_IN(dy),      SBI_IN(maximum), SBI_IN(share),
+            SBI_IN(delta),  SBI_OUT(op->out[0]), SBI_INT(t),     SBI_INT(h),     SBI_INT(d),      SBI_INT(s),      SBI_INT(g),
+            SBI_INT(first), SBI_INT(keys),  SBI_INT(ahead),      SBI_INT(behind), SBI_INT(prefix), SBI_REAL(op->r[0])};
         if (status == SB_OK) {
             status = sbi_launch(ctx, SBI_ID_k_attention_dq_f32, b * h * ((t + 31) / 32), args, err);
         }
     }
     if (status == SB_OK && b * s * g > 0) {
         h = t ? h : g; // without a query no head adds anything, however many there are
-        const sbi_arg args[] = {SBI_IN(q),     SBI_IN(k),           SBI_IN(v),           SBI_IN(dy),  SBI_IN(maximum), SBI_IN(share),
-                                SBI_IN(delta), SBI_OUT(op->out[1]), SBI_OUT(op->out[2]), SBI_INT(t),  SBI_INT(h),      SBI_INT(d),
-                                SBI_INT(s),    SBI_INT(g),          SBI_INT(causal),     SBI_INT(first), SBI_INT(keys), SBI_REAL(op->r[0])};
+        const sbi_arg args[] = {
+            SBI_IN(q),     SBI_IN(k),           SBI_IN(v),           SBI_IN(mask),  SBI_IN(dy),      SBI_IN(maximum), SBI_IN(share),
+            SBI_IN(delta), SBI_OUT(op->out[1]), SBI_OUT(op->out[2]), SBI_INT(t),    SBI_INT(h),      SBI_INT(d),      SBI_INT(s),
+            SBI_INT(g),    SBI_INT(first),      SBI_INT(keys),       SBI_INT(ahead), SBI_INT(behind), SBI_INT(prefix), SBI_REAL(op->r[0])};
         status = sbi_launch(ctx, SBI_ID_k_attention_dkv_f32, b * g * ((s + 31) / 32), args, err);
     }
     sb_array_free(share);
@@ -61,12 +70,12 @@ static sb_status expect(const sb_array *x, const char *name, sb_dtype dtype, int
         same = x->shape[i] == shape[i];
     }
     return same ? SB_OK
-                : sbi_fail(err, SB_ERR_SHAPE, name, "%s must have %d dimensions: %lld %lld %lld%s%.0lld", name, ndim,
-                           (long long)shape[0], (long long)shape[1], (long long)shape[2], ndim == 4 ? " " : "",
-                           ndim == 4 ? (long long)shape[3] : 0LL);
+                : sbi_fail(err, SB_ERR_SHAPE, name, "%s must have %d dimensions: %lld %lld%s%.0lld%s%.0lld", name, ndim,
+                           (long long)shape[0], (long long)shape[1], ndim > 2 ? " " : "", ndim > 2 ? (long long)shape[2] : 0LL,
+                           ndim > 3 ? " " : "", ndim > 3 ? (long long)shape[3] : 0LL);
 }
 
-// Fills op->n and op->r from the options and the shapes of q and k, which it checks.
+// Fills op->n, op->r and the mask from the options and the shapes of q and k, which it checks.
 static sb_status describe(const sb_attention_options *options, const sb_array *q, const sb_array *k, sbi_op *op, sb_error *err) {
     sb_attention_options o = {0};
     if (options) {
@@ -96,8 +105,21 @@ static sb_status describe(const sb_attention_options *options, const sb_array *q
     if (o.keys < 0 || o.keys > s) {
         return sbi_fail(err, SB_ERR_ARGUMENT, "keys", "keys is %lld; k has %lld rows", (long long)o.keys, (long long)s);
     }
-    if (!(o.scale - o.scale == 0.0f)) {
-        return sbi_fail(err, SB_ERR_NONFINITE, "scale", "scale must be finite");
+    if (o.window < 0) {
+        return sbi_fail(err, SB_ERR_ARGUMENT, "window", "window is %lld; it is a number of keys, or 0: none", (long long)o.window);
+    }
+    if (o.prefix < 0) {
+        return sbi_fail(err, SB_ERR_ARGUMENT, "prefix", "prefix is %lld; it is a number of keys", (long long)o.prefix);
+    }
+    double scale = sbi_rounded(SB_F32, o.scale);
+    if (!(scale - scale == 0.0)) {
+        return sbi_fail(err, SB_ERR_NONFINITE, "scale", "scale must be finite in %s", sb_dtype_name(SB_F32));
+    }
+    if (o.mask) {
+        sb_status status = expect(o.mask, "mask", SB_U8, 2, k->shape, err);
+        if (status != SB_OK) {
+            return status;
+        }
     }
     op->n[0] = b;
     op->n[1] = q->shape[1];
@@ -108,8 +130,10 @@ static sb_status describe(const sb_attention_options *options, const sb_array *q
     op->n[6] = o.causal != 0;
     op->n[7] = o.first;
     op->n[8] = o.keys ? o.keys : s;
-    float natural = (float)(1.0 / __builtin_sqrt((double)d));
-    op->r[0] = (double)(o.scale != 0.0f ? o.scale : natural);
+    op->n[9] = o.window;
+    op->n[10] = o.prefix < op->n[8] ? o.prefix : op->n[8];
+    op->r[0] = scale != 0.0 ? scale : sbi_rounded(SB_F32, 1.0 / __builtin_sqrt((double)d));
+    op->in[3] = o.mask;
     return SB_OK;
 }
 
@@ -156,7 +180,7 @@ sb_status sbi_attention_backward(sb_context *ctx, const sb_attention_options *op
         return status;
     }
     for (int i = 0; i < 7; i++) {
-        op.in[i] = all[i].array;
+        op.in[i < 3 ? i : i + 1] = all[i].array;
     }
     op.out[0] = dq;
     op.out[1] = dk;

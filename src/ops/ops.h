@@ -22,8 +22,8 @@
 //   RMS_NORM_BACKWARD in x weight r dy; out dx dweight; n rows d
 //   ROTARY_TABLE out cos sin; n positions half; r theta
 //   ROTARY      in x cos sin; out y; n b t h d first inverse
-//   ATTENTION   in q k v; out y maximum total; n b t h d s g causal first keys; r scale
-//   ATTENTION_BACKWARD in q k v y maximum total dy; out dq dk dv; n as ATTENTION; r scale
+//   ATTENTION   in q k v mask; out y maximum total; n b t h d s g causal first keys window prefix; r scale
+//   ATTENTION_BACKWARD in q k v mask y maximum total dy; out dq dk dv; n as ATTENTION; r scale
 //   GATHER      in x indices; out out; n rows width count (an embedding, too)
 //   TAKE_ALONG  in x indices; out out; n rows n k
 //   SCATTER     in indices source; out out; n rows width count
@@ -57,7 +57,7 @@ typedef struct sbi_op {
     sbi_op_id id;
     // How this operation's kernels carry out the record: a static function of its op_*.c, called by sbi_run.
     sb_status (*kernels)(sb_context *ctx, const struct sbi_op *op, sb_error *err);
-    const sb_array *in[7];
+    const sb_array *in[8];
     sb_array *out[3];
     int64_t n[32];
     uint64_t u[2];
