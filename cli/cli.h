@@ -64,9 +64,12 @@ int cli_verify(int argc, char **argv);
 int cli_selftest(int argc, char **argv);
 int cli_compare(int argc, char **argv);
 int cli_bisect(int argc, char **argv);
+int cli_describe(int argc, char **argv);
 int cli_doctor(int argc, char **argv);
 int cli_digest(int argc, char **argv);
 
 extern const unsigned char cli_golden[]; // references/contract-1.tsv
 extern const size_t cli_golden_size;
+extern const unsigned char cli_proofs[]; // docs/proofs.tsv
+extern const size_t cli_proofs_size;
 #endif

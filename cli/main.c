@@ -15,6 +15,7 @@ static const struct command {
     int (*run)(int argc, char **argv); // argv[0] is the command's name
 } commands[] = {
     {"doctor", "look at this machine: levels, threads, compiler, conformance", cli_doctor},
+    {"describe", "what this samebits can do: operations, dtypes, functions, levels", cli_describe},
     {"verify", "compare what this machine computes with the golden values", cli_verify},
     {"compare", "compare evidence documents of any number of machines", cli_compare},
     {"bisect", "name the first operation in which two traces differ", cli_bisect},

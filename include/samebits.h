@@ -359,6 +359,11 @@ SB_API sb_status sb_selftest(sb_context *ctx, const sb_verify_options *options, 
 // what each level computes on hostile operands against exact integer arithmetic. Verdict: 0 all conforms, 1 not.
 SB_API sb_status sb_doctor(sb_report **out, sb_error *err);
 
+// What this library is and can do, found by asking it: every lane runs once on its smallest fixture, and what is seen is
+// written down: the operations with the dtypes they take and the lanes that prove them, what is refused and by which error,
+// the functions, and of those that stand in `proofs` (the text of docs/proofs.tsv; NULL: none) the proof. Verdict: 0.
+SB_API sb_status sb_describe(sb_context *ctx, const char *proofs, size_t proofs_size, sb_report **out, sb_error *err);
+
 // ---------------------------------------------------------------- digests of files
 
 // SHA-256 of the bytes of a file, and for a safetensors file the tree digest (T10) of its arrays (*arrays: how many, -1

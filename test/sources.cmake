@@ -74,6 +74,7 @@ add_test(NAME formats COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/test/test
 if(NOT SAMEBITS_STATIC)
   add_test(NAME install COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/test/test_install.py ${CMAKE_BINARY_DIR})
 endif()
+add_test(NAME describe COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/test/test_describe.py $<TARGET_FILE:samebits_command>)
 add_test(NAME manual COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/tools/manual.py $<TARGET_FILE:samebits_command> --check)
 add_test(NAME onefile_syntax COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/test/onefile.py --syntax)
 add_test(NAME golden_kept COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/test/test_golden.py)

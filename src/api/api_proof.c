@@ -82,6 +82,13 @@ sb_status sb_trace_compare(const char *a, const char *b, sb_report **out, sb_err
     return sbi_bisect(a, b, out, err);
 }
 
+sb_status sb_describe(sb_context *ctx, const char *proofs, size_t proofs_size, sb_report **out, sb_error *err) {
+    NEED(ctx); NEED(out);
+    *out = NULL;
+    if (proofs_size) NEED(proofs);
+    RETURN_INSIDE(sbi_describe(ctx, proofs, proofs ? proofs_size : 0, out, err));
+}
+
 sb_status sb_doctor(sb_report **out, sb_error *err) {
     NEED(out);
     *out = NULL;

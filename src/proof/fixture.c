@@ -263,6 +263,9 @@ static void add_ulp(sb_dtype dtype, int64_t bound, void *element) {
 }
 
 sb_array *sbi_lane_input(sbi_lane_run *run, const char *name, sb_dtype dtype, int ndim, const int64_t *shape) {
+    if (run->real && dtype == SB_F32) {
+        dtype = run->real;
+    }
     if (dtype != SB_F32 && dtype != SB_F64) {
         fail(run, SB_ERR_DTYPE);
         return NULL;
@@ -337,7 +340,7 @@ uint64_t sbi_lane_word(sbi_lane_run *run, const char *name) {
 }
 
 sb_array *sbi_lane_result(sbi_lane_run *run, sb_dtype dtype, int ndim, const int64_t *shape) {
-    sb_array *array = new_array(run, dtype, ndim, shape);
+    sb_array *array = new_array(run, run->real && dtype == SB_F32 ? run->real : dtype, ndim, shape);
     if (!array) {
         return NULL;
     }

@@ -22,5 +22,6 @@ void sbi_report_member(sbi_text *json, bool first, const char *key, const char *
 const char *sbi_compiler(void); // "gcc 12.2.0"
 
 sb_status sbi_doctor(sb_report **out, sb_error *err);                                  // doctor.c
+sb_status sbi_describe(sb_context *ctx, const char *proofs, size_t size, sb_report **out, sb_error *err); // describe_library.c
 sb_status sbi_bisect(const char *a, const char *b, sb_report **out, sb_error *err); // bisect.c
 #endif
