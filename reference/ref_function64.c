@@ -470,6 +470,11 @@ double ref_gelu_tanh_grad64(double x) {
 
 // ---- the tail of the normal distribution
 
+static pair horner_step(pair y, pair t, double c, double c_low) { // c + t y
+    pair p = product(t.high, y.high), s = sum(c, p.high);
+    return (pair){s.high, (s.low + c_low) + (p.low + (t.high * y.low + t.low * y.high))};
+}
+
 // e^(a^2/2) Phi(-a) = Q(t) / (a + 7/2), t = (a - 7/2) / (a + 7/2)
 static pair normal_tail(pair a) {
     static const double c[] = {
@@ -487,10 +492,8 @@ static pair normal_tail(pair a) {
     d.low = d.low + a.low;
     pair t = quotient(n, d);
     pair y = {polynomial(t.high, 22, c + 5), 0.0};
-    for (int i = 4; i >= 0; i--) { // the last five steps in two words
-        pair p = product(t.high, y.high), s = sum(c[i], p.high);
-        y = (pair){s.high, (s.low + (i < 4 ? c_low[i] : 0.0)) + (p.low + (t.high * y.low + t.low * y.high))};
-    }
+    for (int i = 4; i >= 0; i--) // the last five steps in two words
+        y = horner_step(y, t, c[i], i < 4 ? c_low[i] : 0.0);
     return quotient(y, d);
 }
 
@@ -582,6 +585,97 @@ double ref_gelu_grad64(double x) {
     pair rest;
     p = tail_of(half_square(a), b, &n, &rest);
     return x < 0 ? scaled(p.high + p.low, n) : rest.high + rest.low;
+}
+
+// ---- pow
+
+// log x, x > 0 and finite, in two words
+static pair log_pair(double x) {
+    static const double c[] = {
+        0x1.2492492492492p-2, 0x1.c71c71c71c71ap-3, 0x1.745d1745d1f56p-3, 0x1.3b13b13a644d3p-3,
+        0x1.11111188649fep-3, 0x1.e1e186cfe33d6p-4, 0x1.af3cc8d731eeep-4, 0x1.83745141fbd60p-4,
+        0x1.92e33c844a263p-4};
+    double e, f = log_split(x, &e);
+    pair s = quotient((pair){f, 0.0}, ordered(2.0, f));
+    s = ordered(s.high, s.low);
+    pair z = product(s.high, s.high);
+    z.low = z.low + (s.high + s.high) * s.low;
+    pair y = {POLYNOMIAL(z.high, c), 0.0};
+    y = horner_step(y, z, 0x1.999999999999ap-2, -0x1.999999999999ap-56);
+    y = horner_step(y, z, 0x1.5555555555555p-1, 0x1.5555555555555p-55);
+    pair cube = product(z.high, s.high);
+    cube.low = cube.low + (z.high * s.low + z.low * s.high);
+    pair r = product(cube.high, y.high);
+    r.low = r.low + (cube.high * y.low + cube.low * y.high);
+    pair u = ordered(e * 0x1.62e42fefa3800p-1, 2 * s.high), v = ordered(u.high, r.high);
+    return ordered(v.high, v.low + (u.low + (2 * s.low + (r.low + e * 0x1.ef35793c76730p-45))));
+}
+
+// e^(y log a), 0 <= a
+static double power_of(double a, double y) {
+    if (a == 0 || is_infinite(a))
+        return is_infinite(a) == (y > 0) ? ref_float64(0x7ff0000000000000u) : 0.0;
+    double b = clamp(y, -0x1p65, 0x1p65);
+    pair l = log_pair(a), p = product(b, l.high);
+    p.low = p.low + b * l.low;
+    int64_t n;
+    pair r;
+    if (p.high > 800.0 || p.high < -800.0)
+        r = reduced(clamp(p.high, -800.0, 800.0), 0.0, &n);
+    else
+        r = reduced(p.high, p.low, &n);
+    pair e = exp_sum(1.0, r);
+    return scaled(e.high + e.low, n);
+}
+
+double ref_pow64(double x, double y) {
+    if (y == 0 || x == 1.0)
+        return 1.0;
+    if (x != x || y != y)
+        return nan64();
+    double b = absolute(y);
+    int whole = b >= 0x1p52 || (double)(int64_t)b == b;
+    int odd = b < 0x1p53 && whole && (int64_t)b % 2 == 1;
+    int negative = ref_bits64(x) >> 63 ? 1 : 0;
+    if (negative && !whole && x != 0 && !is_infinite(x))
+        return nan64();
+    double value = power_of(absolute(x), y);
+    return negative && odd ? -value : value;
+}
+
+float ref_pow32(float x, float y) { return ref_canon32((float)ref_pow64((double)x, (double)y)); }
+
+// ---- the inverse normal distribution
+
+double ref_normal64(uint64_t u) {
+    static const double series[] = {
+        0x1.4ffddeaa22dc8p+1, 0x1.71713082d9a2bp+2, 0x1.f55d0d78fa62ap+3, 0x1.78494af2579cep+5,
+        0x1.2ba8db1ca2a27p+7, 0x1.f04611c8b91c7p+8, 0x1.a6759718c710cp+10, 0x1.6f5f34c163b2ep+12,
+        0x1.3f01b2eb6b6cbp+14, 0x1.5c5e1a95cbb98p+16};
+    static const double start[] = {
+        0x1.4b598e8c552c9p+2, 0x1.7e3798310025dp+3, 0x1.5f91cb107705ap+3, 0x1.72347be77e8b8p+3,
+        0x1.6420b1bfd49fdp+3, 0x1.6f2aea0ea62aap+3, 0x1.6c0c02e0c0b7cp+3, 0x1.7514ed6d15cccp+3,
+        0x1.3a09af192449bp+3, 0x1.59aca82aecbecp+2, 0x1.d3ad0198d5f5fp-1};
+    int above = u >> 63 ? 1 : 0;
+    uint64_t m = (above ? ~u : u) >> 11;
+    double p = ((double)m + 0.5) * 0x1p-53, q = 0.5 - p, y;
+    if (q < 0.1) {
+        double t = q * q, c = POLYNOMIAL(t, series);
+        pair n = product(q, 0x1.40d931ff62706p+1);
+        y = n.high + (n.low + q * (t * c + -0x1.a6a0d6f814637p-53));
+    } else {
+        double s = ref_sqrt64(-ref_log64(p)), v = (s - 4.0) / (s + 4.0);
+        double a = POLYNOMIAL(v, start);
+        pair z = half_square(a), tail = normal_tail((pair){a, 0.0});
+        int64_t n;
+        pair r = reduced(-z.high, -z.low, &n);
+        pair e = exp_sum(1.0, r), h = ordered(e.high, e.low), w = product(h.high, tail.high);
+        w.low = w.low + (h.high * tail.low + h.low * tail.high);
+        double over = (w.high - p * power(-n)) + w.low;
+        double d = over / (h.high * 0x1.9884533d43651p-2);
+        y = a + (d + (0.5 * a) * (d * d));
+    }
+    return above ? y : -y;
 }
 
 // ---- by kind

@@ -130,6 +130,9 @@ double ref_erf64(double x);
 double ref_erfc64(double x);
 double ref_gelu64(double x);
 double ref_gelu_grad64(double x);
+double ref_pow64(double x, double y); // IEEE 754's pow
+float ref_pow32(float x, float y);    // RN32 of it
+double ref_normal64(uint64_t u);      // inverse normal of ((u >> 11) + 1/2) / 2^53
 
 // ---- ref_norm.c: T7. weight, r, dweight may be NULL.
 void ref_rms_norm_f32(int64_t rows, int64_t d, const float *x, const float *weight, double eps, float *y, double *r);

@@ -651,4 +651,109 @@ FN f64 sbi_gelu_grad_f64(f64 x) {
     y = d.high * d.high < K(0x1p-8) ? near : y;
     return x == x ? y : SBI_NAN64;
 }
+
+// ---------------------------------------------------------------- pow
+
+// log x of a positive finite x, in two words of 2^-68.
+FN sbi_pair sbi_log_pair(f64 x) {
+    sbi_pair w = sbi_log_parts(x);
+    f64 f = w.low;
+    sbi_pair d = sbi_sum_ordered(K(2.0), f), s = sbi_quotient(sbi_pair_of(f, K(0.0)), d);
+    s = sbi_sum_ordered(s.high, s.low);
+    sbi_pair z = sbi_product_exact(s.high, s.high);
+    z.low = z.low + (s.high + s.high) * s.low;
+    f64 q = K(0x1.92e33c844a263p-4);
+    q = q * z.high + K(0x1.83745141fbd60p-4);
+    q = q * z.high + K(0x1.af3cc8d731eeep-4);
+    q = q * z.high + K(0x1.e1e186cfe33d6p-4);
+    q = q * z.high + K(0x1.11111188649fep-3);
+    q = q * z.high + K(0x1.3b13b13a644d3p-3);
+    q = q * z.high + K(0x1.745d1745d1f56p-3);
+    q = q * z.high + K(0x1.c71c71c71c71ap-3);
+    q = q * z.high + K(0x1.2492492492492p-2);
+    sbi_pair y = sbi_horner_step(sbi_pair_of(q, K(0.0)), z, K(0x1.999999999999ap-2), K(-0x1.999999999999ap-56));
+    y = sbi_horner_step(y, z, K(0x1.5555555555555p-1), K(0x1.5555555555555p-55));
+    sbi_pair c = sbi_product_exact(z.high, s.high); // s^3
+    c.low = c.low + (z.high * s.low + z.low * s.high);
+    sbi_pair r = sbi_product_exact(c.high, y.high);
+    r.low = r.low + (c.high * y.low + c.low * y.high);
+    sbi_pair u = sbi_sum_ordered(w.high * K(0x1.62e42fefa3800p-1), s.high + s.high), v = sbi_sum_ordered(u.high, r.high);
+    return sbi_sum_ordered(v.high, v.low + (u.low + ((s.low + s.low) + (r.low + w.high * K(0x1.ef35793c76730p-45)))));
+}
+
+// x^y, IEEE 754's pow: e^(y log |x|), then the sign and the limits.
+FN f64 sbi_pow_f64(f64 x, f64 y) {
+    const f64 inf = FLOAT64(0x7ff0000000000000u);
+    f64 a = FLOAT64(BITS64(x) & 0x7fffffffffffffffu), b = FLOAT64(BITS64(y) & 0x7fffffffffffffffu);
+    f64 power = y > K(0x1p+65) ? K(0x1p+65) : y;
+    power = power < K(-0x1p+65) ? K(-0x1p+65) : power;
+    sbi_pair l = sbi_log_pair(a), p = sbi_product_exact(power, l.high);
+    f64 p_low = p.low + power * l.low;
+    f64 h = p.high > K(800.0) ? K(800.0) : p.high;
+    h = h < K(-800.0) ? K(-800.0) : h;
+    sbi_reduced g = sbi_exp_reduce(h, h == p.high ? p_low : K(0.0));
+    sbi_pair e = sbi_exp_sum(K(1.0), g.r, g.r_low);
+    f64 value = sbi_times_power(e.high + e.low, SBI_POWER(g.t));
+    value = a == K(0.0) || a == inf ? ((a == inf) == (y > K(0.0)) ? inf : K(0.0)) : value;
+    // y whole, y odd
+    f64 shifted = b + K(0x1p+52);
+    u64 whole = b >= K(0x1p+52) || shifted - K(0x1p+52) == b ? (u64)1 : (u64)0;
+    u64 odd = whole & (b < K(0x1p+53) ? (u64)1 : (u64)0) & BITS64(b < K(0x1p+52) ? shifted : b);
+    u64 negative = BITS64(x) >> 63;
+    value = FLOAT64(BITS64(value) | ((negative & odd) << 63));
+    value = negative && !whole && a > K(0.0) && a < inf ? SBI_NAN64 : value;
+    value = x == x && y == y ? value : SBI_NAN64;
+    return y == K(0.0) || x == K(1.0) ? K(1.0) : value;
+}
+FN f32 sbi_pow_f32(f32 x, f32 y) { // not proved correctly rounded: by definition the sequence above, rounded
+    return sbi_canon_f32((f32)sbi_pow_f64((f64)x, (f64)y));
+}
+
+// ---------------------------------------------------------------- inverse normal
+
+// The z for which Phi(z) = p = ((u >> 11) + 1/2) / 2^53 (contract T11). By symmetry the lower half is enough: p < 1/2,
+// q = 1/2 - p. Below q = 0.1, -z = q (sqrt(2 pi) + q^2 P(q^2)). Else a start within 2^-22 and one step of Halley's method
+// on the tail, which is known to 2^-58.
+FN f64 sbi_normal_f64(u64 u) {
+    u64 m = (u >> 63 ? ~u : u) >> 11;
+    f64 p = ((f64)(i64)m + K(0.5)) * K(0x1p-53);
+    f64 q = K(0.5) - p;
+    f64 t = q * q;
+    f64 c = K(0x1.5c5e1a95cbb98p+16);
+    c = c * t + K(0x1.3f01b2eb6b6cbp+14);
+    c = c * t + K(0x1.6f5f34c163b2ep+12);
+    c = c * t + K(0x1.a6759718c710cp+10);
+    c = c * t + K(0x1.f04611c8b91c7p+8);
+    c = c * t + K(0x1.2ba8db1ca2a27p+7);
+    c = c * t + K(0x1.78494af2579cep+5);
+    c = c * t + K(0x1.f55d0d78fa62ap+3);
+    c = c * t + K(0x1.71713082d9a2bp+2);
+    c = c * t + K(0x1.4ffddeaa22dc8p+1);
+    sbi_pair n = sbi_product_exact(q, K(0x1.40d931ff62706p+1));
+    f64 near = n.high + (n.low + q * (t * c + K(-0x1.a6a0d6f814637p-53)));
+    f64 s = SQRT64(K(0.0) - sbi_log_core(p, K(0x1.00000000003ffp+52)));
+    f64 v = (s - K(4.0)) / (s + K(4.0));
+    f64 a = K(0x1.d3ad0198d5f5fp-1);
+    a = a * v + K(0x1.59aca82aecbecp+2);
+    a = a * v + K(0x1.3a09af192449bp+3);
+    a = a * v + K(0x1.7514ed6d15cccp+3);
+    a = a * v + K(0x1.6c0c02e0c0b7cp+3);
+    a = a * v + K(0x1.6f2aea0ea62aap+3);
+    a = a * v + K(0x1.6420b1bfd49fdp+3);
+    a = a * v + K(0x1.72347be77e8b8p+3);
+    a = a * v + K(0x1.5f91cb107705ap+3);
+    a = a * v + K(0x1.7e3798310025dp+3);
+    a = a * v + K(0x1.4b598e8c552c9p+2);
+    a = q < K(0.1) ? K(1.0) : a; // (not used there; within the tail's range)
+    sbi_pair z = sbi_product_exact(a, a), tail = sbi_normal_tail(a, K(0.0));
+    sbi_reduced g = sbi_exp_reduce(K(-0.5) * z.high, K(-0.5) * z.low);
+    sbi_pair e = sbi_exp_sum(K(1.0), g.r, g.r_low), h = sbi_sum_ordered(e.high, e.low);
+    sbi_pair w = sbi_product_exact(h.high, tail.high);
+    f64 w_low = w.low + (h.high * tail.low + h.low * tail.high);
+    f64 over = (w.high - p * FLOAT64(0x3ff0000000000000u - (BITS64(g.t) << 52))) + w_low; // Phi(-a) - p, by 2^-n
+    f64 d = over / (h.high * K(0x1.9884533d43651p-2));
+    f64 far = a + (d + (K(0.5) * a) * (d * d));
+    f64 y = q < K(0.1) ? near : far;
+    return u >> 63 ? y : K(0.0) - y;
+}
 #endif
