@@ -155,13 +155,14 @@ SB_API sb_status sb_sum_squares(sb_context *ctx, const sb_array *x, double *out,
 
 // Real. Element by element, one rounding each; shapes broadcast as in numpy; out has the broadcast shape; out may be a or b
 // (in place) if it has out's shape.
-typedef enum sb_binary_kind { SB_ADD = 1, SB_SUB, SB_MUL, SB_DIV, SB_MAXIMUM, SB_MINIMUM } sb_binary_kind;
+typedef enum sb_binary_kind { SB_ADD = 1, SB_SUB, SB_MUL, SB_DIV, SB_MAXIMUM, SB_MINIMUM, SB_POW } sb_binary_kind; // SB_POW: a^b, T4
 SB_API sb_status sb_binary(sb_context *ctx, sb_binary_kind kind, const sb_array *a, const sb_array *b, sb_array *out, sb_error *err);
 SB_API sb_status sb_scale(sb_context *ctx, const sb_array *x, double factor, sb_array *out, sb_error *err); // RN(x * factor); in place allowed
 
 // Functions, T4: of float32 correctly rounded, of float64 written sequences (docs/functions.md); out has x's shape and
 // type; in place allowed. SB_SILU_GRAD is the derivative of silu itself.
-// SB_INVERSE_NORMAL takes uint32 words (not in place): the z for which the normal distribution is (x + 1/2) / 2^32, T11.
+// SB_INVERSE_NORMAL takes words (not in place), T11: the z for which the normal distribution is (x + 1/2) / 2^32, x uint32
+// and z float32, or ((x >> 11) + 1/2) / 2^53, x uint64 and z float64.
 typedef enum sb_unary_kind {
     SB_EXP = 1, SB_LOG, SB_SIN, SB_COS, SB_RSQRT, SB_SIGMOID, SB_SILU, SB_SILU_GRAD, SB_SQRT, SB_NEG, SB_ABS,
     SB_INVERSE_NORMAL
@@ -262,7 +263,7 @@ SB_API sb_status sb_unique(sb_context *ctx, const sb_array *x, sb_array *values,
 // SB_ERR_SIZE.
 SB_API sb_status sb_random_bits(sb_context *ctx, uint64_t seed, uint64_t stream, int64_t start, sb_array *out, sb_error *err);   // uint32 or uint64
 SB_API sb_status sb_random_uniform(sb_context *ctx, uint64_t seed, uint64_t stream, int64_t start, sb_array *out, sb_error *err); // float32 or float64
-SB_API sb_status sb_random_normal(sb_context *ctx, uint64_t seed, uint64_t stream, int64_t start, sb_array *out, sb_error *err);  // float32
+SB_API sb_status sb_random_normal(sb_context *ctx, uint64_t seed, uint64_t stream, int64_t start, sb_array *out, sb_error *err);  // float32 or float64
 SB_API sb_status sb_random_integers(sb_context *ctx, uint64_t seed, uint64_t stream, int64_t start, int64_t n, sb_array *out, sb_error *err); // int64 in [0, n), n at least 1
 SB_API sb_status sb_random_permutation(sb_context *ctx, uint64_t seed, uint64_t stream, sb_array *out, sb_error *err);           // int64[n]
 

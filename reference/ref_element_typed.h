@@ -9,6 +9,7 @@ static REAL REF(binary)(sb_binary_kind kind, REAL a, REAL b) {
     case SB_DIV: y = a / b; break;
     case SB_MAXIMUM: y = REF_MAX(a, b); break;
     case SB_MINIMUM: y = REF_MIN(a, b); break;
+    case SB_POW: y = REF_WIDTH(ref_pow)(a, b); break;
     }
     return REF_CANON(y);
 }

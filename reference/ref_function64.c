@@ -698,7 +698,7 @@ double ref_unary64(sb_unary_kind kind, double x) {
     return ref_canon64(y);
 }
 
-void ref_unary_f64(sb_unary_kind kind, int64_t n, const double *x, double *out) {
+void ref_unary_f64(sb_unary_kind kind, int64_t n, const void *x, double *out) {
     for (int64_t i = 0; i < n; i++)
-        out[i] = ref_unary64(kind, x[i]);
+        out[i] = kind == SB_INVERSE_NORMAL ? ref_normal64(((const uint64_t *)x)[i]) : ref_unary64(kind, ((const double *)x)[i]);
 }

@@ -57,9 +57,13 @@ void ref_random_uniform(uint64_t seed, uint64_t stream, int64_t start, int64_t n
     }
 }
 
-void ref_random_normal(uint64_t seed, uint64_t stream, int64_t start, int64_t n, float *out) {
-    for (int64_t i = 0; i < n; i++)
-        out[i] = ref_normal(ref_draw32(seed, stream, (uint64_t)(start + i)));
+void ref_random_normal(uint64_t seed, uint64_t stream, int64_t start, int64_t n, sb_dtype dtype, void *out) {
+    for (int64_t i = 0; i < n; i++) {
+        if (dtype == SB_F32)
+            ((float *)out)[i] = ref_normal(ref_draw32(seed, stream, (uint64_t)(start + i)));
+        else
+            ((double *)out)[i] = ref_normal64(ref_draw64(seed, stream, (uint64_t)(start + i)));
+    }
 }
 
 // "Integer in [0, n) = floor(u64 n / 2^64), exact 128-bit product".

@@ -108,7 +108,7 @@ void ref_cross_entropy_backward_f32(int64_t rows, int64_t v, const float *logits
 
 // ---- ref_function64.c: T4, the written sequences of binary64 (docs/functions.md); ref_log64 stands in ref_log.c
 double ref_unary64(sb_unary_kind kind, double x); // by kind
-void ref_unary_f64(sb_unary_kind kind, int64_t n, const double *x, double *out);
+void ref_unary_f64(sb_unary_kind kind, int64_t n, const void *x, double *out); // x: uint64 for SB_INVERSE_NORMAL
 double ref_exp64(double x);
 double ref_exp2_64(double x);
 double ref_expm1_64(double x);
@@ -189,7 +189,7 @@ uint32_t ref_draw32(uint64_t seed, uint64_t stream, uint64_t i);
 uint64_t ref_draw64(uint64_t seed, uint64_t stream, uint64_t i);
 void ref_random_bits(uint64_t seed, uint64_t stream, int64_t start, int64_t n, sb_dtype dtype, void *out);
 void ref_random_uniform(uint64_t seed, uint64_t stream, int64_t start, int64_t n, sb_dtype dtype, void *out);
-void ref_random_normal(uint64_t seed, uint64_t stream, int64_t start, int64_t n, float *out);
+void ref_random_normal(uint64_t seed, uint64_t stream, int64_t start, int64_t n, sb_dtype dtype, void *out);
 void ref_random_integers(uint64_t seed, uint64_t stream, int64_t start, int64_t bound, int64_t n, int64_t *out);
 void ref_random_permutation(uint64_t seed, uint64_t stream, int64_t n, int64_t *out);
 

@@ -38,7 +38,7 @@ static sb_status reference_random(const sbi_op *op, sb_error *err) {
     switch (op->n[0]) {
     case SBI_RANDOM_BITS: ref_random_bits(op->u[0], op->u[1], start, n, dtype, out); return SB_OK;
     case SBI_RANDOM_UNIFORM: ref_random_uniform(op->u[0], op->u[1], start, n, dtype, out); return SB_OK;
-    case SBI_RANDOM_NORMAL: ref_random_normal(op->u[0], op->u[1], start, n, out); return SB_OK;
+    case SBI_RANDOM_NORMAL: ref_random_normal(op->u[0], op->u[1], start, n, dtype, out); return SB_OK;
     case SBI_RANDOM_INTEGERS: ref_random_integers(op->u[0], op->u[1], start, op->n[2], n, out); return SB_OK;
     case SBI_RANDOM_PERMUTATION: ref_random_permutation(op->u[0], op->u[1], n, out); return SB_OK;
     default: return sbi_fail(err, SB_ERR_INTERNAL, "", "the reference knows no random kind %lld", (long long)op->n[0]);

@@ -187,7 +187,7 @@ static void refusals(sb_context *ctx) {
     sb_array *two = ARRAY(ctx, SB_F32, NULL, 2), *i32 = ARRAY(ctx, SB_I32, NULL, 2, 3), *big = ARRAY(ctx, SB_F32, NULL, 2, 2, 3);
     sb_array *none = ARRAY(ctx, SB_F32, NULL, 0, 3), *six = ARRAY(ctx, SB_F32, NULL, 6), *one = ARRAY(ctx, SB_F32, NULL, 1);
     REFUSED(sb_binary(ctx, (sb_binary_kind)0, x, row, y, &err), SB_ERR_ARGUMENT, "kind");
-    REFUSED(sb_binary(ctx, (sb_binary_kind)7, x, row, y, &err), SB_ERR_ARGUMENT, "kind");
+    REFUSED(sb_binary(ctx, (sb_binary_kind)8, x, row, y, &err), SB_ERR_ARGUMENT, "kind");
     REFUSED(sb_binary(ctx, SB_ADD, x, two, y, &err), SB_ERR_SHAPE, "b");
     REFUSED(sb_binary(ctx, SB_ADD, two, x, y, &err), SB_ERR_SHAPE, "a");
     REFUSED(sb_binary(ctx, SB_ADD, x, row, big, &err), SB_ERR_SHAPE, "out");

@@ -2,7 +2,7 @@
 // Element by element: binary arithmetic with broadcasting, scaling, and the gate of SwiGLU both ways. Each operation is
 // one IEEE operation in the type of the data (silu and its derivative: contract T4), in the order written. Groups are 4,096 elements.
 // Where an operation may work in place its pointers have no RESTRICT; an element is read before it is written.
-#include "function.h"
+#include "function64.h"
 
 #define BINARY_NAME NAME(k_add)
 #define BINARY(x, y) ((x) + (y))
@@ -26,6 +26,10 @@
 
 #define BINARY_NAME NAME(k_minimum)
 #define BINARY(x, y) NAME(sbi_min)(x, y)
+#include "binary_rows.h"
+
+#define BINARY_NAME NAME(k_pow)
+#define BINARY(x, y) NAME(sbi_pow)(x, y)
 #include "binary_rows.h"
 
 // out = RN(x * factor); out may be x.

@@ -110,4 +110,9 @@ FN f64 sbi_abs_f64(f64 x) { return x == x ? FLOAT64(BITS64(x) & 0x7fffffffffffff
 #define UNARY k_gelu_grad_f64
 #define VALUE(x) sbi_gelu_grad_f64(x)
 #include "unary.h"
+
+#define UNARY k_inverse_normal_f64
+#define VALUE(x) sbi_normal_f64(x)
+#define FROM u64
+#include "unary.h"
 #endif

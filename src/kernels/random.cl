@@ -6,7 +6,7 @@
 //
 // Every kernel here makes draws start .. start + size - 1. A group is 256 blocks, counted from block 0 of the stream
 // and not from `start`, so that draw i is made in the same way whatever was asked for with it.
-#include "function.h"
+#include "function64.h"
 
 #if T_BITS == 32
 // word[4 l + c] = word c of block first + l, for 256 blocks.
@@ -66,6 +66,13 @@ FN u64 random_pair(LOCAL const u32 *word, i32 i) { return (u64)word[2 * i] | (u6
 #define RANDOM_TYPE f32
 #define RANDOM_DRAWS 1024
 #define RANDOM_VALUE(i) sbi_normal_f32(word[i])
+#include "random_draws.h"
+
+// The same of ((u64 >> 11) + 1/2) / 2^53, a written sequence.
+#define RANDOM_NAME k_random_normal_f64
+#define RANDOM_TYPE f64
+#define RANDOM_DRAWS 512
+#define RANDOM_VALUE(i) sbi_normal_f64(random_pair(word, i))
 #include "random_draws.h"
 
 // (u64 >> 11) 2^-53

@@ -37,7 +37,8 @@ static sb_status binary_kernels(sb_context *ctx, const sbi_op *op, sb_error *err
     sb_dtype type = op->out[0]->dtype;
     const sbi_kernel_id kernels[] = {[SB_ADD] = SBI_TYPED(type, k_add), [SB_SUB] = SBI_TYPED(type, k_sub),
                                      [SB_MUL] = SBI_TYPED(type, k_mul), [SB_DIV] = SBI_TYPED(type, k_div),
-                                     [SB_MAXIMUM] = SBI_TYPED(type, k_maximum), [SB_MINIMUM] = SBI_TYPED(type, k_minimum)};
+                                     [SB_MAXIMUM] = SBI_TYPED(type, k_maximum), [SB_MINIMUM] = SBI_TYPED(type, k_minimum),
+                                     [SB_POW] = SBI_TYPED(type, k_pow)};
     if (op->out[0]->size == 0) return SB_OK;
     merged m = merge_axes(op->n);
     int axes = m.ndim - 1; // above the rows
@@ -82,7 +83,7 @@ sb_status sbi_binary(sb_context *ctx, sb_binary_kind kind, const sb_array *a, co
                      sb_error *err) {
     sbi_op op = {.id = SBI_OP_BINARY, .kernels = binary_kernels, .in = {a, b}, .out = {out}, .n = {kind, out->ndim}};
     sb_status status;
-    if (kind < SB_ADD || kind > SB_MINIMUM)
+    if (kind < SB_ADD || kind > SB_POW)
         return sbi_fail(err, SB_ERR_ARGUMENT, "kind", "kind is %d, which is no binary operation", (int)kind);
     if ((status = sbi_check_real(a, "a", err)) || (status = sbi_check_dtype(b, "b", a->dtype, err)) ||
         (status = sbi_check_dtype(out, "out", a->dtype, err)))

@@ -18,7 +18,7 @@ static sb_status unary_kernels(sb_context *ctx, const sbi_op *op, sb_error *err)
         [SB_RSQRT] = SBI_ID_k_rsqrt_f64,     [SB_SIGMOID] = SBI_ID_k_sigmoid_f64,
         [SB_SILU] = SBI_ID_k_silu_f64,       [SB_SILU_GRAD] = SBI_ID_k_silu_grad_f64,
         [SB_SQRT] = SBI_ID_k_sqrt_f64,       [SB_NEG] = SBI_ID_k_neg_f64,
-        [SB_ABS] = SBI_ID_k_abs_f64,
+        [SB_ABS] = SBI_ID_k_abs_f64,         [SB_INVERSE_NORMAL] = SBI_ID_k_inverse_normal_f64,
     };
     int64_t size = op->n[1];
     if (size == 0) {
@@ -33,9 +33,11 @@ sb_status sbi_unary(sb_context *ctx, sb_unary_kind kind, const sb_array *x, sb_a
         return sbi_fail(err, SB_ERR_ARGUMENT, "kind", "%d is no kind of unary function (%d to %d)", (int)kind,
                         (int)SB_EXP, (int)SB_INVERSE_NORMAL);
     }
-    sb_status status = kind == SB_INVERSE_NORMAL ? sbi_check_dtype(x, "x", SB_U32, err) : sbi_check_real(x, "x", err);
+    sb_status status = kind == SB_INVERSE_NORMAL && x->dtype != SB_U64 ? sbi_check_dtype(x, "x", SB_U32, err)
+                       : kind != SB_INVERSE_NORMAL                     ? sbi_check_real(x, "x", err)
+                                                                       : SB_OK;
     if (status == SB_OK) {
-        status = sbi_check_dtype(out, "out", kind == SB_INVERSE_NORMAL ? SB_F32 : x->dtype, err);
+        status = sbi_check_dtype(out, "out", x->dtype == SB_U32 ? SB_F32 : x->dtype == SB_U64 ? SB_F64 : x->dtype, err);
     }
     if (status == SB_OK) {
         status = sbi_check_like(out, "out", x, "x", err);

@@ -28,8 +28,11 @@ static sb_status random_kernels(sb_context *ctx, const sbi_op *op, sb_error *err
     } else if (op->n[KIND] == SBI_RANDOM_UNIFORM) {
         kernel = SBI_ID_k_random_uniform_f64;
         draws = DRAWS_64;
-    } else if (op->n[KIND] == SBI_RANDOM_NORMAL) {
+    } else if (op->n[KIND] == SBI_RANDOM_NORMAL && out->dtype == SB_F32) {
         kernel = SBI_ID_k_random_normal_f32;
+    } else if (op->n[KIND] == SBI_RANDOM_NORMAL) {
+        kernel = SBI_ID_k_random_normal_f64;
+        draws = DRAWS_64;
     } else if (out->dtype == SB_U64) {
         kernel = SBI_ID_k_random_bits_u64;
         draws = DRAWS_64;
@@ -85,7 +88,7 @@ sb_status sbi_random_uniform(sb_context *ctx, uint64_t seed, uint64_t stream, in
 
 sb_status sbi_random_normal(sb_context *ctx, uint64_t seed, uint64_t stream, int64_t start, sb_array *out,
                             sb_error *err) {
-    sb_status status = sbi_check_dtype(out, "out", SB_F32, err);
+    sb_status status = check_either(out, SB_F32, SB_F64, err);
     return status ? status : draw(ctx, SBI_RANDOM_NORMAL, seed, stream, start, 0, out, err);
 }
 

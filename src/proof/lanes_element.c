@@ -2,6 +2,8 @@
 // Lanes of binary arithmetic with its broadcasts, of scaling, and of SwiGLU both ways.
 #include "proof.h"
 
+#include <string.h>
+
 #define SHAPE(...) ((const int64_t[]){__VA_ARGS__})
 
 // One operation on arrays of one shape (rows in parts), a row for all rows, a column for all columns, one value, both
@@ -42,6 +44,31 @@ BINARY(mul, SB_MUL)
 BINARY(div, SB_DIV)
 BINARY(maximum, SB_MAXIMUM)
 BINARY(minimum, SB_MINIMUM)
+
+// The same, and a table of limits: zeros, ones, infinities, NaN, odd and even and broken exponents.
+static sb_status run_pow(sbi_lane_run *run, sb_error *err) {
+    static const uint32_t limits[] = {0x00000000, 0x80000000, 0x3f800000, 0xbf800000, 0x3f000000, 0xbf000000, 0x40000000,
+                                      0xc0000000, 0x40400000, 0xc0400000, 0x7f800000, 0xff800000, 0x7fc00000, 0x4b7fffff,
+                                      0xcb7fffff, 0x4b800001, 0x59800000, 0xbfc00000, 0x00000001, 0x80000001, 0x7f7fffff};
+    enum { LIMITS = sizeof limits / sizeof limits[0] };
+    sb_dtype real = sbi_lane_real(run);
+    run_binary(run, SB_POW, err);
+    double wide[LIMITS];
+    for (int i = 0; i < LIMITS; i++) {
+        float value;
+        memcpy(&value, &limits[i], sizeof value);
+        wide[i] = (double)value;
+    }
+    sb_array *a = sbi_lane_result(run, real, 2, SHAPE(LIMITS, 1)), *b = sbi_lane_result(run, real, 2, SHAPE(1, LIMITS));
+    sb_array *out = sbi_lane_result(run, real, 2, SHAPE(LIMITS, LIMITS));
+    for (int i = 0; i < 2 && run->status == SB_OK; i++) {
+        sbi_lane_do(run, sb_array_write(i ? b : a, real == SB_F64 ? (const void *)wide : limits, (real == SB_F64 ? 8 : 4) * LIMITS, err));
+    }
+    if (run->status == SB_OK) {
+        sbi_lane_do(run, sb_binary(run->ctx, SB_POW, a, b, out, err));
+    }
+    return sbi_lane_cell(run, "limits", out, err);
+}
 
 // Four axes of which no two can be merged.
 static sb_status run_broadcast(sbi_lane_run *run, sb_error *err) {
@@ -95,10 +122,10 @@ static sb_status run_swiglu(sbi_lane_run *run, sb_error *err) {
 #define LANE64(lane) {.name = #lane "_f64", .kind = "element", .fixtures = SBI_FIX_ALL, .rows = true, .counts_inputs = true, \
                       .run = run_##lane, .dtype = SB_F64}
 const sbi_lane sbi_lanes_element[] = {
-    LANE(add, false), LANE(sub, false), LANE(mul, true), LANE(div, false), LANE(maximum, false), LANE(minimum, false),
+    LANE(add, false), LANE(sub, false), LANE(mul, true), LANE(div, false), LANE(maximum, false), LANE(minimum, false), LANE(pow, false),
     {.name = "broadcast", .kind = "element", .fixtures = SBI_FIX_ALL, .counts_inputs = true, .run = run_broadcast},
     LANE(scale, false), LANE(swiglu, false),
-    LANE64(add), LANE64(sub), LANE64(mul), LANE64(div), LANE64(maximum), LANE64(minimum), LANE64(scale),
+    LANE64(add), LANE64(sub), LANE64(mul), LANE64(div), LANE64(maximum), LANE64(minimum), LANE64(pow), LANE64(scale),
     {.name = "broadcast_f64", .kind = "element", .fixtures = SBI_FIX_ALL, .counts_inputs = true, .run = run_broadcast, .dtype = SB_F64},
     {0},
 };

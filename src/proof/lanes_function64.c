@@ -66,9 +66,43 @@ FUNCTION(sqrt, SB_SQRT)
 FUNCTION(neg, SB_NEG)
 FUNCTION(abs, SB_ABS)
 
+// Words of Philox, and the corners of the distribution: both ends, the middle, the seam of the two formulas.
+static sb_status run_inverse_normal(sbi_lane_run *run, sb_error *err) {
+    static const uint64_t corners[] = {0, 0x7ff, 0x800, 0x1000, 0x6666666666666000, 0x6666666666666800, 0x66666666666667ff,
+                                       0x6666666666665fff, 0x7fffffffffffffff, 0x7ffffffffffff7ff, 0x8000000000000000,
+                                       0x8000000000000800, 0x9999999999999800, 0x9999999999999fff, 0xffffffffffffffff,
+                                       0xfffffffffffff7ff, 0x0000000000123456, 0x00000fedcba98765, 0x0123456789abcdef};
+    enum { CORNERS = sizeof corners / sizeof corners[0] };
+    int64_t n = sbi_lane_size(run, 24, 5), d = sbi_lane_size(run, 400, 67);
+    sb_array *x = sbi_lane_result(run, SB_U64, 2, (const int64_t[]){n, d});
+    sb_array *y = sbi_lane_result(run, SB_F64, 2, (const int64_t[]){n, d});
+    if (run->status == SB_OK) {
+        sbi_lane_do(run, sb_random_bits(run->ctx, sbi_lane_word(run, "seed"), 11, 0, x, err));
+    }
+    for (sbi_part p = sbi_lane_first(run, n); p.count; p = sbi_lane_next(run, p)) {
+        sb_array *from = sbi_lane_part(run, x, p), *to = sbi_lane_part(run, y, p);
+        if (run->status == SB_OK) {
+            sbi_lane_do(run, sb_unary(run->ctx, SB_INVERSE_NORMAL, from, to, err));
+        }
+    }
+    sbi_lane_cell(run, "y", y, err);
+    sb_array *c = sbi_lane_result(run, SB_U64, 1, (const int64_t[]){CORNERS});
+    sb_array *z = sbi_lane_result(run, SB_F64, 1, (const int64_t[]){CORNERS});
+    if (run->status == SB_OK) {
+        sbi_lane_do(run, sb_array_write(c, corners, sizeof corners, err));
+    }
+    if (run->status == SB_OK) {
+        sbi_lane_do(run, sb_unary(run->ctx, SB_INVERSE_NORMAL, c, z, err));
+    }
+    return sbi_lane_cell(run, "corners", z, err);
+}
+
 #define LANE(lane) {.name = #lane "_f64", .kind = "function", .fixtures = SBI_FIX_ALL, .rows = true, .counts_inputs = true, \
                     .run = run_##lane, .dtype = SB_F64}
 const sbi_lane sbi_lanes_function64[] = {
     LANE(exp), LANE(log), LANE(sin), LANE(cos), LANE(rsqrt), LANE(sigmoid), LANE(silu), LANE(silu_grad), LANE(sqrt), LANE(neg),
-    LANE(abs), {0},
+    LANE(abs),
+    {.name = "inverse_normal_f64", .kind = "function", .rows = true, .run = run_inverse_normal, .dtype = SB_F64,
+     .fixtures = SBI_FIX(SBI_FIX_PLAIN) | SBI_FIX(SBI_FIX_ODD) | SBI_FIX(SBI_FIX_EMPTY) | SBI_FIX(SBI_FIX_ONE)},
+    {0},
 };

@@ -39,6 +39,7 @@ static sb_status run_uniform(sbi_lane_run *run, sb_error *err) {
 }
 static sb_status run_normal(sbi_lane_run *run, sb_error *err) {
     draw(run, NORMAL, SB_F32, sbi_lane_size(run, 5000, 611), 3, 0, "f32", err);
+    draw(run, NORMAL, SB_F64, sbi_lane_size(run, 1300, 611), far_away, 0, "f64", err);
     return run->status;
 }
 static sb_status run_integers(sbi_lane_run *run, sb_error *err) {
