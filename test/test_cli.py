@@ -269,6 +269,24 @@ def test_digest(folder):
     expect(3, "ba7816bf", "digest", os.path.join(folder, "absent"), path)
 
 
+def test_traces(folder):
+    one, other, none = (os.path.join(folder, name) for name in ("one", "other", "none"))
+    for path, lanes in ((one, "add"), (other, "mul")):
+        expect(0, "COMPUTED", "verify", "--seed", "3", "--lanes", lanes, environment={"SAMEBITS_TRACE": path})
+    expect(0, "SAME", "bisect", one, one)
+    found = json.loads(expect(1, "DIFFERENT", "bisect", one, other, "--json").stdout)
+    check(found["verdict"] == "DIFFERENT" and found["same"] >= 0 and found["at"], f"bisect --json: {found}")
+    lines = open(one, "rb").read().splitlines(True)
+    open(other, "wb").writelines(lines[:-1])
+    expect(3, "INCOMPARABLE", "bisect", one, other)
+    open(other, "wb").write(b"\x1b[31m\n")
+    expect(3, "SB_ERR_FORMAT", "bisect", one, other)
+    expect(3, "SB_ERR_IO", "bisect", one, none)
+    expect(2, "expected two", "bisect", one)
+    expect(3, "SB_ERR_IO", "verify", "--lanes", "add", environment={"SAMEBITS_TRACE": os.path.join(none, "x")})
+    expect(3, "regular", "verify", "--lanes", "add", environment={"SAMEBITS_TRACE": "/dev/full"})
+
+
 def test_verify():
     lanes = run("verify", "--list").stdout.decode().split("\n")
     check(sum(" quick" in line for line in lanes) >= 5, "quick lanes")
@@ -293,6 +311,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         test_outputs(folder)
         test_digest(folder)
+        test_traces(folder)
     with tempfile.TemporaryDirectory() as folder:
         test_training(folder)
     test_verify()

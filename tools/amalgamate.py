@@ -20,7 +20,6 @@ X86_V3 = "sse3,ssse3,sse4.1,sse4.2,popcnt,cx16,sahf,avx,avx2,bmi,bmi2,f16c,fma,l
 X86_V4 = X86_V3 + ",avx512f,avx512bw,avx512cd,avx512dq,avx512vl"
 LEVELS = {
     "plain": (None, (), None),
-    "reverse": (None, ("SBI_REVERSE",), None),
     "v1": ("__x86_64__", (), None),
     "v3": ("__x86_64__", ("SBI_TUNED", "__FMA__", "__AVX2__"), (X86_V3, X86_V3)),
     "v4": ("__x86_64__", ("SBI_TUNED", "__FMA__", "__AVX2__", "__AVX512F__"), (X86_V4 + ",prefer-vector-width=512", X86_V4)),
@@ -310,6 +309,7 @@ HEAD = """// SPDX-License-Identifier: Apache-2.0
 //     cc -std=c17 -O3 -ffp-contract=off -fno-math-errno -fno-trapping-math -pthread -c samebits.c
 // (gcc or clang; no flag that lets arithmetic be reordered or fused). SAMEBITS_NO_THREADS, SAMEBITS_NO_FILES: without.
 #define _GNU_SOURCE
+#define SBI_NO_REVERSE
 #if defined(__clang__)
 #pragma clang diagnostic ignored "-Wpass-failed" // (it leaves some phases scalar)
 #endif

@@ -22,6 +22,8 @@ const sbi_kernel_table *const sbi_kernel_levels[] = {
     &sbi_kernels_neon,
 #endif
     &sbi_kernels_plain,
+#ifndef SBI_NO_REVERSE // (a check of this project, left out of the one-file build)
     &sbi_kernels_reverse,
+#endif
     NULL,
 };

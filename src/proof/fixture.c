@@ -350,7 +350,7 @@ sb_array *sbi_lane_result(sbi_lane_run *run, sb_dtype dtype, int ndim, const int
         fail(run, SB_ERR_MEMORY);
         return NULL;
     }
-    memset(poison, 0xa5, bytes);
+    memset(poison, 0xa5 + run->poison, bytes);
     fail(run, sb_array_write(array, poison, bytes, NULL));
     sbi_release(&sbi_malloc_allocator, poison);
     return array;

@@ -50,6 +50,7 @@ typedef struct sbi_lane_run {
     sbi_fixture fixture;
     sbi_split split;
     int64_t nudge;      // selftest: index of the input value (counted over the run) that is changed; -1: none
+    uint8_t poison;     // added to the bytes that result arrays hold at first (0xa5)
     sb_dtype real;      // describe: what arrays that the lane asks for as float32 become; 0: float32
     sb_status status;
     // private
