@@ -228,7 +228,7 @@ sb_status sbi_file_append(const char *path, const void *bytes, int64_t size, sb_
         if (count >= 0 && count < size && ftruncate(file, about.st_size) != 0) number = errno;
         if (number) status = sbi_fail_file(err, path, "append to", number);
     }
-    close(file);
+    if (close(file) != 0 && errno != EINTR && status == SB_OK) status = sbi_fail_file(err, path, "append to", errno);
     if (status == SB_OK && about.st_size == 0) { // perhaps new: its name must last as well
         char folder[4096];
         if (strlen(path) >= sizeof folder) return sbi_fail_file(err, path, "sync", ENAMETOOLONG);
