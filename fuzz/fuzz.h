@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define FUZZ_TARGETS(X) \
-    X(json) X(safetensors) X(recipe) X(ledger) X(evidence) X(references) X(checkpoint) X(real) X(flags) X(messages)
+    X(json) X(safetensors) X(recipe) X(ledger) X(evidence) X(references) X(checkpoint) X(real) X(flags) X(messages) X(trace)
 #define FUZZ_DECLARE(name) void fuzz_##name(const uint8_t *data, size_t size);
 FUZZ_TARGETS(FUZZ_DECLARE)
 
@@ -36,6 +36,8 @@ const char *fuzz_folder(void);
 
 // An error is whole: its status is the one returned, its message a line of printable ASCII.
 void fuzz_error(sb_status status, const sb_error *err);
+// A report of a comparison: a verdict that there is, text for people, JSON that reads.
+void fuzz_report(const sb_report *report);
 // Text for people: printable ASCII and newlines.
 void fuzz_printable(const char *text);
 #endif

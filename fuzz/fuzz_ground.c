@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the fuzz targets stand on: bounded memory, files in memory, the look of errors.
 #include "fuzz.h"
+#include "json.h"
 
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -76,4 +77,16 @@ void fuzz_error(sb_status status, const sb_error *err) {
     MUST(err->message[0] != 0 && !strchr(err->message, '\n') && !strchr(err->argument, '\n'));
     fuzz_printable(err->message);
     fuzz_printable(err->argument);
+}
+
+void fuzz_report(const sb_report *report) {
+    int verdict = sb_report_verdict(report);
+    const char *json = sb_report_json(report);
+    const sbi_json *root;
+    sbi_arena *arena = sbi_arena_new(&fuzz_allocator, NULL);
+    MUST(verdict == 0 || verdict == 1 || verdict == 3 || verdict == 4);
+    fuzz_printable(sb_report_text(report));
+    sb_status status = sbi_json_read(arena, json, (int64_t)strlen(json), &root, NULL);
+    MUST(status == SB_OK || status == SB_ERR_MEMORY);
+    sbi_arena_free(arena);
 }
