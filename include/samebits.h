@@ -245,6 +245,11 @@ SB_API sb_status sb_embedding_backward(sb_context *ctx, const sb_array *ids, con
 // (modulo 2^32, 2^64). exclusive: without the element itself; reverse: from the end. y may be x (in place).
 SB_API sb_status sb_scan(sb_context *ctx, const sb_array *x, int exclusive, int reverse, sb_array *y, sb_error *err);
 
+// Histogram, T9: codes[n] or codes[n, features], uint8 or int32, in 0 .. bins-1 (else SB_ERR_ARGUMENT, before anything is
+// written); weights[n] int32 or int64, or NULL: 1 each; counts[bins] or counts[features, bins] int64: the sums of the weights
+// of the rows that hold a code, modulo 2^64.
+SB_API sb_status sb_histogram(sb_context *ctx, const sb_array *codes, const sb_array *weights, sb_array *counts, sb_error *err);
+
 // Stable sort over the last axis (T1): NaN last in either direction, -0 = +0. x of any dtype;
 // indices int64 of x's shape, or values of x's shape and dtype (bits kept).
 SB_API sb_status sb_argsort(sb_context *ctx, const sb_array *x, int descending, sb_array *indices, sb_error *err);

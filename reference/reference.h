@@ -175,6 +175,10 @@ void ref_scatter_add_i64(int64_t v, int64_t width, int64_t count, sb_dtype dtype
 // ---- ref_scan.c: T2
 void ref_scan(sb_dtype dtype, int64_t rows, int64_t n, int exclusive, int reverse, const void *x, void *y);
 
+// ---- ref_histogram.c: T9; codes uint8 or int32, weights NULL, int32 or int64
+void ref_histogram(sb_dtype codes_dtype, int64_t n, int64_t features, int64_t bins, const void *codes,
+                   sb_dtype weights_dtype, const void *weights, int64_t *counts);
+
 // ---- ref_sort.c: T1
 void ref_argsort(sb_dtype dtype, int64_t rows, int64_t count, int descending, const void *x, int64_t *indices);
 void ref_sort(sb_dtype dtype, int64_t rows, int64_t count, int descending, const void *x, void *values);

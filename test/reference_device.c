@@ -144,6 +144,9 @@ static sb_status reference_operation(const sbi_device *device, const sbi_op *op,
         else
             ref_scatter_add_f32(n[0], n[1], n[2], op->in[0]->dtype, in[0], in[1], n[3] != 0, out[0]);
         return SB_OK;
+    case SBI_OP_HISTOGRAM:
+        ref_histogram(op->in[0]->dtype, n[0], n[1], n[2], in[0], op->in[1] ? op->in[1]->dtype : SB_I64, in[1], out[0]);
+        return SB_OK;
     case SBI_OP_SCAN: ref_scan(op->in[0]->dtype, n[0], n[1], n[2] != 0, n[3] != 0, in[0], out[0]); return SB_OK;
     case SBI_OP_ARGSORT: ref_argsort(op->in[0]->dtype, n[0], n[1], n[2] != 0, in[0], out[0]); return SB_OK;
     case SBI_OP_SORT: ref_sort(op->in[0]->dtype, n[0], n[1], n[2] != 0, in[0], out[0]); return SB_OK;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gather, take_along, scatter, scatter_add and scan against loops that follow the contract's text, at every level and
+// Gather, take_along, scatter, scatter_add, scan and histogram against loops that follow the contract's text, at every level and
 // thread count. (The sums of segments in float32: test_embedding.c; refusals: api_rows.def.)
 #include "contexts.h"
 
@@ -131,6 +131,29 @@ static void check_scan(sb_context *ctx, const char *level, int64_t rows, int64_t
     free(x); free(narrow); free(xd); free(wide); free(xl); free(integers);
 }
 
+static void check_histogram(sb_context *ctx, const char *level, int64_t n, int64_t features, int64_t bins) {
+    int64_t *counts = calloc((size_t)(features * bins), sizeof *counts), *sums = calloc((size_t)(features * bins), sizeof *sums);
+    int64_t *weights = malloc((size_t)(n + 1) * sizeof *weights);
+    int32_t *codes = calloc((size_t)(n * features + 1), sizeof *codes);
+    uint8_t *bytes = calloc((size_t)(n * features + 1), 1);
+    uint64_t seed = (uint64_t)(n + bins);
+    for (int64_t i = 0; i < n; i++) weights[i] = (int64_t)next_word(&seed);
+    for (int64_t i = 0; i < n * features; i++) {
+        bytes[i] = (uint8_t)(codes[i] = (int32_t)(next_word(&seed) % (uint64_t)bins));
+        int64_t at = i % features * bins + codes[i];
+        counts[at]++;
+        sums[at] = (int64_t)((uint64_t)sums[at] + (uint64_t)weights[i / features]);
+    }
+    const int64_t shape[] = {n, features}, out[] = {features, bins};
+    sb_array *a = array_of(ctx, SB_I32, 2, shape, codes), *b = array_of(ctx, SB_U8, 2, shape, bytes), *w = array_of(ctx, SB_I64, 1, &n, weights);
+    sb_array *c = array_of(ctx, SB_I64, 2, out, NULL);
+    CHECK(sb_histogram(ctx, a, NULL, c, NULL) == SB_OK && array_is(c, counts), "%s: counts %lld", level, (long long)n);
+    CHECK(sb_histogram(ctx, a, w, c, NULL) == SB_OK && array_is(c, sums), "%s: sums %lld", level, (long long)n);
+    if (bins <= 256) CHECK(sb_histogram(ctx, b, w, c, NULL) == SB_OK && array_is(c, sums), "%s: sums of bytes %lld", level, (long long)n);
+    sb_array_free(a); sb_array_free(b); sb_array_free(w); sb_array_free(c);
+    free(counts); free(sums); free(weights); free(codes); free(bytes);
+}
+
 int main(void) {
     EACH_CONTEXT(c) {
         static const int64_t widths[] = {1, 2, 7, 64, 5000};
@@ -138,6 +161,10 @@ int main(void) {
             for (int dtype = 0; dtype < 3; dtype++) check_rows(c.ctx, c.level, (sb_dtype[]){SB_U8, SB_F32, SB_U64}[dtype], 23, widths[w], w ? 50 : 9000);
         check_rows(c.ctx, c.level, SB_F32, 23, 3, 0);
         check_rows(c.ctx, c.level, SB_F32, 23, 0, 4);
+        check_histogram(c.ctx, c.level, 40000, 3, 256);
+        check_histogram(c.ctx, c.level, 700, 130, 5);
+        check_histogram(c.ctx, c.level, 16384, 1, 70000);
+        check_histogram(c.ctx, c.level, 0, 2, 3);
         check_along(c.ctx, c.level, 5, 40, 1000);
         check_along(c.ctx, c.level, 300, 3, 1);
         check_add(c.ctx, c.level, 7, 33, 500);

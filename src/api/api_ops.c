@@ -220,6 +220,12 @@ sb_status sb_scan(sb_context *ctx, const sb_array *x, int exclusive, int reverse
     RETURN_INSIDE(sbi_scan(ctx, x, exclusive, reverse, y, err));
 }
 
+sb_status sb_histogram(sb_context *ctx, const sb_array *codes, const sb_array *weights, sb_array *counts, sb_error *err) {
+    NEED(ctx); NEED(codes); NEED(counts);
+    APART(counts, codes); APART(counts, weights);
+    RETURN_INSIDE(sbi_histogram(ctx, codes, weights, counts, err));
+}
+
 sb_status sb_embedding(sb_context *ctx, const sb_array *table, const sb_array *ids, sb_array *out, sb_error *err) {
     NEED(ctx); NEED(table); NEED(ids); NEED(out);
     APART(out, table); APART(out, ids);

@@ -7,6 +7,7 @@
 #include "function64.def"
 #include "gather.def"
 #include "gemm.def"
+#include "histogram.def"
 #include "loss.def"
 #include "norm.def"
 #include "optimizer.def"

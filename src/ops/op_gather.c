@@ -14,23 +14,27 @@ static sb_status out_of_range(const char *name, int64_t at, int64_t index, int64
                     (long long)index, (long long)limit - 1);
 }
 
-sb_status sbi_index_check(const sb_array *indices, const char *name, int64_t limit, sb_error *err) {
+sb_status sbi_index_range(const sb_array *a, const char *name, int64_t limit, sb_error *err) {
     enum { PIECE = 2048 };
-    union { int32_t narrow[PIECE]; int64_t wide[PIECE]; } host;
-    const sbi_device *device = indices->storage->device;
-    size_t item = sbi_dtype_size(indices->dtype);
-    if (indices->dtype != SB_I32 && indices->dtype != SB_I64)
-        return sbi_fail(err, SB_ERR_DTYPE, name, "%s is %s, it must be int32 or int64", name, sbi_dtype_name(indices->dtype));
-    for (int64_t first = 0; first < indices->size; first += PIECE) {
-        int64_t count = indices->size - first < PIECE ? indices->size - first : PIECE;
-        sb_status status = device->read(device, indices->data + (size_t)first * item, &host, count * (int64_t)item, err);
+    union { uint8_t bytes[PIECE]; int32_t narrow[PIECE]; int64_t wide[PIECE]; } host;
+    const sbi_device *device = a->storage->device;
+    size_t item = sbi_dtype_size(a->dtype);
+    for (int64_t first = 0; first < a->size; first += PIECE) {
+        int64_t count = a->size - first < PIECE ? a->size - first : PIECE;
+        sb_status status = device->read(device, a->data + (size_t)first * item, &host, count * (int64_t)item, err);
         if (status) return status;
         for (int64_t i = 0; i < count; i++) {
-            int64_t index = indices->dtype == SB_I32 ? host.narrow[i] : host.wide[i];
+            int64_t index = a->dtype == SB_U8 ? host.bytes[i] : a->dtype == SB_I32 ? host.narrow[i] : host.wide[i];
             if (index < 0 || index >= limit) return out_of_range(name, first + i, index, limit, err);
         }
     }
     return SB_OK;
+}
+
+sb_status sbi_index_check(const sb_array *indices, const char *name, int64_t limit, sb_error *err) {
+    if (indices->dtype != SB_I32 && indices->dtype != SB_I64)
+        return sbi_fail(err, SB_ERR_DTYPE, name, "%s is %s, it must be int32 or int64", name, sbi_dtype_name(indices->dtype));
+    return sbi_index_range(indices, name, limit, err);
 }
 
 sb_status sbi_index_rows(const sb_array *x, const sb_array *indices, const sb_array *out, const char *name, sb_error *err) {

@@ -28,6 +28,7 @@
 //   TAKE_ALONG  in x indices; out out; n rows n k
 //   SCATTER     in indices source; out out; n rows width count
 //   SCATTER_ADD in indices source; out out; n rows width count accumulate (the backward of an embedding, too)
+//   HISTOGRAM   in codes weights; out counts; n rows features bins
 //   SCAN        in x; out y; n rows count exclusive reverse
 //   ARGSORT     in x; out indices; n rows count descending   (SORT is ARGSORT and a gather: out values)
 //   TOP_K       in x; out values indices; n rows count largest k
@@ -47,7 +48,7 @@ typedef enum sbi_op_id {
     SBI_OP_GEMM, SBI_OP_DOT, SBI_OP_REDUCE, SBI_OP_VARIANCE, SBI_OP_TOTAL, SBI_OP_BINARY, SBI_OP_SCALE, SBI_OP_UNARY, SBI_OP_SWIGLU,
     SBI_OP_SWIGLU_BACKWARD, SBI_OP_SOFTMAX, SBI_OP_CROSS_ENTROPY, SBI_OP_CROSS_ENTROPY_BACKWARD, SBI_OP_RMS_NORM,
     SBI_OP_RMS_NORM_BACKWARD, SBI_OP_ROTARY_TABLE, SBI_OP_ROTARY, SBI_OP_ATTENTION, SBI_OP_ATTENTION_BACKWARD,
-    SBI_OP_GATHER, SBI_OP_TAKE_ALONG, SBI_OP_SCATTER, SBI_OP_SCATTER_ADD, SBI_OP_SCAN, SBI_OP_ARGSORT, SBI_OP_SORT, SBI_OP_TOP_K, SBI_OP_UNIQUE, SBI_OP_RANDOM, SBI_OP_ADAMW, SBI_OP_ADAM, SBI_OP_SGD, SBI_OP_COPY,
+    SBI_OP_GATHER, SBI_OP_TAKE_ALONG, SBI_OP_SCATTER, SBI_OP_SCATTER_ADD, SBI_OP_SCAN, SBI_OP_HISTOGRAM, SBI_OP_ARGSORT, SBI_OP_SORT, SBI_OP_TOP_K, SBI_OP_UNIQUE, SBI_OP_RANDOM, SBI_OP_ADAMW, SBI_OP_ADAM, SBI_OP_SGD, SBI_OP_COPY,
     SBI_OP_COUNT
 } sbi_op_id;
 
@@ -111,6 +112,7 @@ sb_status sbi_take_along(SBI_CTX, const sb_array *x, const sb_array *indices, sb
 sb_status sbi_scatter(SBI_CTX, const sb_array *indices, const sb_array *source, sb_array *out, sb_error *err);
 sb_status sbi_scatter_add(SBI_CTX, const sb_array *indices, const sb_array *source, int accumulate, sb_array *out, sb_error *err);
 sb_status sbi_scan(SBI_CTX, const sb_array *x, int exclusive, int reverse, sb_array *y, sb_error *err);
+sb_status sbi_histogram(SBI_CTX, const sb_array *codes, const sb_array *weights, sb_array *counts, sb_error *err);
 sb_status sbi_argsort(SBI_CTX, const sb_array *x, int descending, sb_array *indices, sb_error *err);
 sb_status sbi_sort(SBI_CTX, const sb_array *x, int descending, sb_array *values, sb_error *err);
 sb_status sbi_top_k(SBI_CTX, const sb_array *x, int64_t k, int largest, sb_array *values, sb_array *indices, sb_error *err);

@@ -28,6 +28,7 @@ const char *const sbi_op_names[SBI_OP_COUNT] = {
     [SBI_OP_SCATTER] = "scatter",
     [SBI_OP_SCATTER_ADD] = "scatter_add",
     [SBI_OP_SCAN] = "scan",
+    [SBI_OP_HISTOGRAM] = "histogram",
     [SBI_OP_ARGSORT] = "argsort",
     [SBI_OP_SORT] = "sort",
     [SBI_OP_TOP_K] = "top_k",

@@ -16,6 +16,7 @@ const sbi_lane *const sbi_lane_files[] = {
     sbi_lanes_rotary,
     sbi_lanes_embedding,
     sbi_lanes_scan,
+    sbi_lanes_histogram,
     sbi_lanes_sort,
     sbi_lanes_random,
     sbi_lanes_optimizer,
