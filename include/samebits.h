@@ -122,13 +122,16 @@ SB_API sb_status sb_array_copy(sb_context *ctx, const sb_array *from, sb_array *
 // another. Numbers among the options (double) are rounded once to that type. RN(x) is one rounding to it.
 
 // Products, T3. c = op(a) op(b), then in this order: * alpha (if scaled), + bias[n], accumulate (old c + ...).
-// a[m,k] (or [k,m] transposed), b[k,n] (or [n,k] transposed), c[m,n]. A 1-D a[k] gives c[n]; a 1-D b[k] gives c[m]
-// (not both: that is sb_dot); transposing a vector changes nothing. c must hold the old value when accumulate is set.
+// a[m,k] (or [k,m] transposed), b[k,n] (or [n,k] transposed), c[m,n], all float32 or all float64. A 1-D a[k] gives c[n]; a
+// 1-D b[k] gives c[m] (not both: that is sb_dot); transposing a vector changes nothing. A batch has one more axis in front:
+// a[b,m,k], b[b,k,n] (or b[k,n], the same for all), c[b,m,n]; each matrix has the bits it has alone. c (and bias) may be
+// float64 where a and b are float32: the float64 product of the widened data (gemm_wide). Where b is a itself and one of
+// the two is transposed, half the work is saved. c must hold the old value when accumulate is set.
 typedef struct sb_gemm_options {
     size_t size;
     int transpose_a, transpose_b;
     int scaled;     // 0: no scaling, alpha unused
-    float alpha;
+    double alpha;   // rounded to the type of c first
     int accumulate;
 } sb_gemm_options;
 SB_API sb_status sb_gemm(sb_context *ctx, const sb_gemm_options *options, const sb_array *a, const sb_array *b,

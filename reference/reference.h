@@ -50,10 +50,18 @@ void ref_variance_f64(int64_t outer, int64_t count, int64_t inner, int64_t ddof,
 
 // ---- ref_product.c: T3
 // The product over k = first .. first+count-1; a[(k - first) * step_a] and so on; pairs that are not present are skipped.
-float ref_product(int64_t first, int64_t count, const float *a, int64_t step_a, const float *b, int64_t step_b,
-                  const uint8_t *present);
+float ref_product_f32(int64_t first, int64_t count, const float *a, int64_t step_a, const float *b, int64_t step_b,
+                      const uint8_t *present);
+double ref_product_f64(int64_t first, int64_t count, const double *a, int64_t step_a, const double *b, int64_t step_b,
+                       const uint8_t *present);
+#define ref_product ref_product_f32 // where there is no other type
 void ref_gemm_f32(int ta, int tb, int64_t m, int64_t n, int64_t k, const float *a, const float *b, const float *bias,
                   int scaled, float alpha, int accumulate, float *c);
+void ref_gemm_f64(int ta, int tb, int64_t m, int64_t n, int64_t k, const double *a, const double *b, const double *bias,
+                  int scaled, double alpha, int accumulate, double *c);
+// The float64 product of widened data.
+void ref_gemm_wide(int ta, int tb, int64_t m, int64_t n, int64_t k, const float *a, const float *b, const double *bias,
+                   int scaled, double alpha, int accumulate, double *c);
 
 // ---- ref_ball.c: real numbers, with a proved bound of their error
 enum { REF_LIMBS = 14 }; // 12, and 2 more for the reduction of sin and cos

@@ -52,6 +52,25 @@ static ref_attention attention_of(const sbi_op *op) {
                            .mask = op->in[3] ? (const uint8_t *)op->in[3]->data : NULL};
 }
 
+// Matrix `index` of a batch.
+static void reference_gemm(const sbi_op *op, int64_t index) {
+    const int64_t *n = op->n, m = n[0], width = n[1], k = n[2], at_a = index * m * k, at_b = n[8] ? 0 : index * k * width;
+    const int64_t at_c = index * m * width;
+    const void *a = op->in[0]->data, *b = op->in[1]->data, *bias = op->in[2] ? op->in[2]->data : NULL;
+    void *c = op->out[0]->data;
+    const int ta = n[3] != 0, tb = n[4] != 0, scaled = n[5] != 0, accumulate = n[6] != 0;
+    const double alpha = op->r[0];
+    if (op->out[0]->dtype == SB_F32)
+        ref_gemm_f32(ta, tb, m, width, k, (const float *)a + at_a, (const float *)b + at_b, bias, scaled, (float)alpha,
+                     accumulate, (float *)c + at_c);
+    else if (op->in[0]->dtype == SB_F32)
+        ref_gemm_wide(ta, tb, m, width, k, (const float *)a + at_a, (const float *)b + at_b, bias, scaled, alpha, accumulate,
+                      (double *)c + at_c);
+    else
+        ref_gemm_f64(ta, tb, m, width, k, (const double *)a + at_a, (const double *)b + at_b, bias, scaled, alpha, accumulate,
+                     (double *)c + at_c);
+}
+
 static sb_status reference_operation(const sbi_device *device, const sbi_op *op, sb_error *err) {
     (void)device;
     const int64_t *n = op->n;
@@ -66,7 +85,8 @@ static sb_status reference_operation(const sbi_device *device, const sbi_op *op,
         out[i] = op->out[i] ? op->out[i]->data : NULL;
     switch (op->id) {
     case SBI_OP_GEMM:
-        ref_gemm_f32(n[3] != 0, n[4] != 0, n[0], n[1], n[2], in[0], in[1], in[2], n[5] != 0, (float)r[0], n[6] != 0, out[0]);
+        for (int64_t i = 0; i < n[7]; i++)
+            reference_gemm(op, i);
         return SB_OK;
     case SBI_OP_DOT:
         if (wide)

@@ -282,8 +282,9 @@ class Amalgam:
             parts.append(f"\n// ======== {name}.cl, level {level}\n{text}{undefine}")
         parts = [with_level("".join(f"#define {w} 1\n" for w in words) + "".join(parts), level)]
         for path in sorted((self.src / "kernels" / "tuned").glob("*.c")) if "SBI_TUNED" in words else ():
-            body = re.sub(r"^void JOIN\(", "static void JOIN(", self.read(path.name), flags=re.M)
-            text = with_level(self.expand(body, {"kernels.h"}), level, path.stem)
+            body = self.expand(self.read(path.name), {"kernels.h"})
+            body = re.sub(r"^void SBI_TUNED_LEVEL\(", "static void SBI_TUNED_LEVEL(", body, flags=re.M)
+            text = with_level(body, level, path.stem)
             parts.append(f"\n// ======== {path.name}, level {level}\n{text}")
         table = self.expand(self.read("level_table.c").replace("    void SBI_JOIN(", "    static void SBI_JOIN("), seen)
         parts.append(with_level(f"#undef SBI_KERNEL\n#undef SBI_JOIN\n#undef SBI_JOIN_\n{table}", level))

@@ -6,7 +6,8 @@
 //
 // The record is all that the reference, a trace or a bisection needs to know. Its slots, per operation
 // (in / out are arrays, n integers, r reals; a missing nullable array is NULL):
-//   GEMM        in a b bias; out c; n m n k ta tb scaled accumulate (1-D operands are seen as m = 1 or n = 1); r alpha
+//   GEMM        in a b bias; out c; n m n k ta tb scaled accumulate batch b_shared (1-D operands are seen as m = 1 or
+//               n = 1); r alpha. float64 c of float32 a, b: the widened product
 //   DOT         in a b; out out; n size
 //   REDUCE      in x; out out; n kind outer count inner (x seen as [outer, count, inner])
 //   VARIANCE    in x; out out mean; n 0 outer count inner ddof root (1: its root)

@@ -5,6 +5,10 @@
 #ifndef SBI_TUNED_H
 #define SBI_TUNED_H
 
-#define k_gemm_f32 k_gemm_f32_tuned // gemm_tuned.c
-#define k_gemv_f32 k_gemv_f32_tuned // gemv_tuned.c
+#define k_gemm_f32 k_gemm_f32_tuned // gemm_tuned.h
+#define k_gemm_f64 k_gemm_f64_tuned
+#define k_gemm_wide k_gemm_wide_tuned
+#define k_gemv_f32 k_gemv_f32_tuned // gemv_tuned.h
+#define k_gemv_f64 k_gemv_f64_tuned
+#define k_gemv_wide k_gemv_wide_tuned
 #endif
