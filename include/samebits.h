@@ -168,7 +168,8 @@ SB_API sb_status sb_scale(sb_context *ctx, const sb_array *x, double factor, sb_
 // and z float32, or ((x >> 11) + 1/2) / 2^53, x uint64 and z float64.
 typedef enum sb_unary_kind {
     SB_EXP = 1, SB_LOG, SB_SIN, SB_COS, SB_RSQRT, SB_SIGMOID, SB_SILU, SB_SILU_GRAD, SB_SQRT, SB_NEG, SB_ABS,
-    SB_INVERSE_NORMAL
+    SB_INVERSE_NORMAL, SB_TANH, SB_EXPM1, SB_LOG1P, SB_EXP2, SB_LOG2, SB_LOG10, SB_ERF, SB_ERFC,
+    SB_SOFTPLUS, SB_LOG_SIGMOID, SB_GELU, SB_GELU_TANH, SB_GELU_GRAD, SB_GELU_TANH_GRAD
 } sb_unary_kind;
 SB_API sb_status sb_unary(sb_context *ctx, sb_unary_kind kind, const sb_array *x, sb_array *out, sb_error *err);
 

@@ -254,10 +254,14 @@ static float round_limbs(int sign, const uint64_t *limb, int n, int64_t e) {
     return ref_round32(sign < 0, m << (2 - spare) | (below != 0), e + 64 * (top - 1) - 2 + 2 * spare);
 }
 
-// Decided where both ends of the interval round to one float.
-int ref_ball_round32(const ref_ball *x, float *out) {
+// Decided where both ends of the interval round to one float. (After a cancellation limbs far below the radius go first.)
+int ref_ball_round32(const ref_ball *ball, float *out) {
+    ref_ball fitting = *ball;
+    const ref_ball *x = &fitting;
     if (ref_ball_sign(x) == 2)
         return 0;
+    while (x->n > 2 && x->radius > ulp(x) * 0x1p60)
+        fitting = ref_ball_fit(x->n - 1, x);
     if (x->sign == 0) {
         *out = 0.0f;
         return 1;
@@ -316,6 +320,32 @@ const ref_ball *ref_ball_pi(int n) {
     return &kept[n];
 }
 
+// sqrt x: Newton's steps from binary64, and then the bound |y - sqrt x| = |x - y^2| / (y + sqrt x) <= |x - y^2| / y.
+static ref_ball square_root(const ref_ball *x) {
+    int n = x->n;
+    ref_ball y = ref_ball_double(n, ref_sqrt64((double)x->limb[n - 1] * power_of_two(x->exponent - 64)));
+    for (int bits = 50; bits < 64 * n; bits *= 2) {
+        ref_ball other = ref_ball_divide(x, &y);
+        y = ref_ball_add(&y, &other);
+        y = ref_ball_scale(&y, -1);
+        y.radius = 0;
+    }
+    ref_ball rest = ref_ball_multiply(&y, &y);
+    rest = ref_ball_subtract(x, &rest);
+    y.radius = (magnitude(&rest) + rest.radius) / power_of_two(y.exponent - 1) * up;
+    return y;
+}
+
+// sqrt(times pi), times 1 or 2.
+const ref_ball *ref_ball_root_pi(int n, int times) {
+    static _Thread_local ref_ball kept[3][REF_LIMBS + 1];
+    if (kept[times][n].n == 0) {
+        ref_ball a = ref_ball_scale(ref_ball_pi(n), times - 1);
+        kept[times][n] = square_root(&a);
+    }
+    return &kept[times][n];
+}
+
 // The integer nearest the midpoint (half away from zero) as an exact ball, and its low 62 bits with its sign.
 static ref_ball nearest(const ref_ball *x, int64_t *low) {
     ref_ball half = ref_ball_scale(x, 0), point = ref_ball_scale(x, 0);
@@ -372,18 +402,14 @@ ref_ball ref_ball_exp(const ref_ball *x) {
 
 // x = 2^k m, m in [3/4, 3/2): log x = k log 2 + 2 atanh(z), z = (m - 1)/(m + 1), |z| <= 1/5; the rest of the series
 // after a term is less than that term.
-ref_ball ref_ball_log(int n, float x) {
-    ref_ball m = ref_ball_float(n, x), one = ref_ball_integer(n, 1);
-    int64_t k = m.exponent;
-    m.exponent = 0;
-    if (m.limb[n - 1] < 0xc000000000000000u) { // m < 3/4
-        m.exponent = 1;
-        k -= 1;
-    }
+ref_ball ref_ball_log(const ref_ball *x) {
+    int n = x->n;
+    int64_t k = x->limb[n - 1] < 0xc000000000000000u ? x->exponent - 1 : x->exponent;
+    ref_ball m = ref_ball_scale(x, -k), one = ref_ball_integer(n, 1);
     ref_ball above = ref_ball_subtract(&m, &one), below = ref_ball_add(&m, &one);
-    above.radius = 0; // both are exact: the operands have 24 bits
-    below.radius = 0;
-    ref_ball sum = ref_ball_integer(n, 0);
+    if (x->radius == 0 && x->limb[0] % 4 == 0) // both are exact: no bit is shifted out
+        above.radius = below.radius = 0;
+    ref_ball sum = above; // where it is zero, give or take its radius r < 1/2: |log(1 + r)| < 2 r
     if (above.sign) {
         ref_ball z = ref_ball_divide(&above, &below), square = ref_ball_multiply(&z, &z), power = z;
         sum = z;
@@ -396,8 +422,8 @@ ref_ball ref_ball_log(int n, float x) {
                 break;
             }
         }
-        sum = ref_ball_scale(&sum, 1);
     }
+    sum = ref_ball_scale(&sum, 1);
     ref_ball whole = ref_ball_integer(n, k), part = ref_ball_multiply(&whole, ref_ball_log_two(n));
     if (k == 0)
         return sum;
@@ -439,4 +465,21 @@ ref_ball ref_ball_sin(int n, float x, int cosine) {
         }
     }
     return quadrant >= 2 ? ref_ball_negate(&sum) : sum;
+}
+
+// Sum over j >= 0 of q^j / (1 3 5 ... (2j+1)), q >= 0: with q = z^2, Phi(z) = 1/2 + z exp(-z^2 / 2) / sqrt(2 pi) times this.
+// From j >= q on terms at least halve: the rest is less than the last.
+ref_ball ref_ball_normal_series(const ref_ball *q) {
+    int n = q->n;
+    double most = magnitude(q);
+    ref_ball sum = ref_ball_integer(n, 1), term = sum;
+    for (uint32_t j = 1;; j++) {
+        term = ref_ball_multiply(&term, q);
+        term = ref_ball_divide_by(&term, 2 * j + 1);
+        sum = ref_ball_add(&sum, &term);
+        if (term.sign == 0 || (most <= (double)j && term.exponent < sum.exponent - 64 * n)) {
+            sum.radius = (sum.radius + magnitude(&term)) * up;
+            return sum;
+        }
+    }
 }

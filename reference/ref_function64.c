@@ -694,6 +694,20 @@ double ref_unary64(sb_unary_kind kind, double x) {
     case SB_SQRT: y = ref_sqrt64(x); break;
     case SB_NEG: y = -x; break;
     case SB_ABS: y = absolute(x); break;
+    case SB_TANH: y = ref_tanh64(x); break;
+    case SB_EXPM1: y = ref_expm1_64(x); break;
+    case SB_LOG1P: y = ref_log1p_64(x); break;
+    case SB_EXP2: y = ref_exp2_64(x); break;
+    case SB_LOG2: y = ref_log2_64(x); break;
+    case SB_LOG10: y = ref_log10_64(x); break;
+    case SB_ERF: y = ref_erf64(x); break;
+    case SB_ERFC: y = ref_erfc64(x); break;
+    case SB_SOFTPLUS: y = ref_softplus64(x); break;
+    case SB_LOG_SIGMOID: y = ref_log_sigmoid64(x); break;
+    case SB_GELU: y = ref_gelu64(x); break;
+    case SB_GELU_TANH: y = ref_gelu_tanh64(x); break;
+    case SB_GELU_GRAD: y = ref_gelu_grad64(x); break;
+    case SB_GELU_TANH_GRAD: y = ref_gelu_tanh_grad64(x); break;
     }
     return ref_canon64(y);
 }

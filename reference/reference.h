@@ -87,8 +87,10 @@ int ref_ball_sign(const ref_ball *x); // of the real number; 2: the ball holds z
 int ref_ball_round32(const ref_ball *x, float *out); // 0: not decided at this precision
 const ref_ball *ref_ball_log_two(int n);
 const ref_ball *ref_ball_pi(int n);
+const ref_ball *ref_ball_root_pi(int n, int times); // sqrt(times pi), times 1 or 2
+ref_ball ref_ball_normal_series(const ref_ball *q);  // sum of q^j / (1 3 ... (2j+1)), q >= 0
 ref_ball ref_ball_exp(const ref_ball *x);
-ref_ball ref_ball_log(int n, float x); // x > 0 finite
+ref_ball ref_ball_log(const ref_ball *x); // x > 0
 ref_ball ref_ball_sin(int n, float x, int cosine);
 
 // ---- ref_function.c: T4, correctly rounded; T11, the inverse normal; and the binary64 logarithm of the appendix

@@ -200,6 +200,7 @@ class Grid:
                 self.skip(name, why)
         if not commands:
             return
+        functions = self.functions()
         with tempfile.TemporaryDirectory() as folder:
             recipe = os.path.join(ROOT, "recipes", "tiny.json")
             native = train([os.path.join(self.build, "samebits")], recipe, os.path.join(folder, "native"))
@@ -210,7 +211,8 @@ class Grid:
             def run(name):
                 emulator = [f"qemu-{name}", commands[name]]
                 self.verify(f"{name} verify --quick", emulator, "--quick", dict(os.environ, SAMEBITS_THREADS="1"))
-                self.prove(f"{name} prove --all, 2^22", emulator + ["prove", "--all", "--count", "4194304", "--quiet"], 9)
+                self.prove(f"{name} prove --all, 2^22", emulator + ["prove", "--all", "--count", "4194304", "--quiet"],
+                           len(functions))
                 start = time.time()
                 digest = train(emulator, recipe, os.path.join(folder, name))
                 self.done(f"{name} two training steps", digest == native,
@@ -222,9 +224,7 @@ class Grid:
     def proofs(self):
         """exp and three functions drawn by the commit's hash on all 2^32 inputs; the others on 2^26 and the hard cases."""
         command = os.path.join(self.build, "samebits")
-        names = subprocess.run([command, "prove", "--all", "--count", "1024", "--json", "--quiet"], text=True,
-                               stdout=subprocess.PIPE).stdout
-        names = [json.loads(line)["function"] for line in names.splitlines()]
+        names = self.functions()
         commit = subprocess.run(["git", "-C", ROOT, "rev-parse", "HEAD"], stdout=subprocess.PIPE,
                                 stderr=subprocess.DEVNULL, text=True).stdout.strip()
         drawn = sorted((n for n in names if n != "exp"), key=lambda n: hashlib.sha256((commit + n).encode()).digest())[:3]
@@ -232,6 +232,12 @@ class Grid:
             whole = name == "exp" or name in drawn
             self.prove(f"prove {name}, " + ("all 2^32" if whole else "2^26 and hard cases"),
                        [command, "prove", name, "--quiet"] + ([] if whole else ["--quick"]), 1)
+
+    def functions(self):
+        """The names of the functions that `prove` knows."""
+        run = subprocess.run([os.path.join(self.build, "samebits"), "prove", "--all", "--count", "1024", "--json", "--quiet"],
+                             text=True, stdout=subprocess.PIPE)
+        return [json.loads(line)["function"] for line in run.stdout.splitlines()]
 
     def prove(self, name, command, functions):
         """Every line must say 0 misrounded, or (without MPFR) that the recorded hash is met."""

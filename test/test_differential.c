@@ -211,7 +211,7 @@ static void try_element(trial *t) {
 
 static void try_unary(trial *t) {
     int64_t n = size_of(t, 1500);
-    sb_unary_kind what = (sb_unary_kind)(1 + below(t, SB_INVERSE_NORMAL));
+    sb_unary_kind what = (sb_unary_kind)(1 + below(t, SB_GELU_TANH_GRAD));
     int kind = below(t, 2) ? ALL_BITS : kind_of(t), x, y = output(t, SB_F32, SHAPE(n));
     if (what == SB_INVERSE_NORMAL) {
         uint32_t words[1500];

@@ -12,9 +12,62 @@
 static const struct { const char *name; sb_unary_kind kind; float low, high; } functions[] = {
     {"exp", SB_EXP, -104, 89},         {"log", SB_LOG, 0, 1e30f},         {"sin", SB_SIN, -1e4f, 1e4f},
     {"cos", SB_COS, -1e4f, 1e4f},      {"rsqrt", SB_RSQRT, 0, 1e9f},      {"sigmoid", SB_SIGMOID, -104, 20},
-    {"silu", SB_SILU, -104, 30},       {"silu_grad", SB_SILU_GRAD, -110, 30},
+    {"silu", SB_SILU, -104, 30},       {"silu_grad", SB_SILU_GRAD, -110, 30}, {"tanh", SB_TANH, -10, 10},
+    {"expm1", SB_EXPM1, -20, 89},      {"log1p", SB_LOG1P, -1, 1000},     {"exp2", SB_EXP2, -151, 129},
+    {"log2", SB_LOG2, 0, 1e30f},       {"log10", SB_LOG10, 0, 1e30f},   {"erf", SB_ERF, -4, 4},
+    {"erfc", SB_ERFC, -4, 10.1f},      {"softplus", SB_SOFTPLUS, -104, 20}, {"log_sigmoid", SB_LOG_SIGMOID, -20, 104},
+    {"gelu", SB_GELU, -14.3f, 6},      {"gelu_tanh", SB_GELU_TANH, -10.1f, 6}, {"gelu_grad", SB_GELU_GRAD, -14.5f, 6},
+    {"gelu_tanh_grad", SB_GELU_TANH_GRAD, -10.2f, 6},
 };
 enum { FUNCTIONS = sizeof functions / sizeof functions[0] };
+
+// r = x h(x), or its derivative h(x) + x h'(x), where h(x) is erfc(-x / sqrt 2) / 2, h' the normal density, or
+// h(x) = 1 / (1 + e^-2u), h' = 2 u' h (1 - h), u = sqrt(2 / pi) (x + 44715/10^6 x^3).
+static void exact_gelu(sb_unary_kind kind, mpfr_t x, mpfr_t r, mpfr_t s) {
+    bool slope = kind == SB_GELU_GRAD || kind == SB_GELU_TANH_GRAD;
+    if (mpfr_cmp_d(x, 15) > 0 || mpfr_cmp_d(x, -15) < 0) {
+        if (mpfr_sgn(x) < 0) mpfr_set_zero(r, -1);
+        else if (slope) mpfr_set_ui(r, 1, MPFR_RNDN);
+        else mpfr_set(r, x, MPFR_RNDN);
+        return;
+    }
+    mpfr_t h, pi;
+    mpfr_inits2(mpfr_get_prec(r), h, pi, (mpfr_ptr)0);
+    mpfr_const_pi(pi, MPFR_RNDN);
+    if (kind == SB_GELU || kind == SB_GELU_GRAD) {
+        mpfr_sqrt_ui(h, 2, MPFR_RNDN);
+        mpfr_div(h, x, h, MPFR_RNDN);
+        mpfr_neg(h, h, MPFR_RNDN);
+        mpfr_erfc(h, h, MPFR_RNDN);
+        mpfr_div_2ui(h, h, 1, MPFR_RNDN);
+        mpfr_sqr(s, x, MPFR_RNDN);
+        mpfr_div_si(s, s, -2, MPFR_RNDN);
+        mpfr_exp(s, s, MPFR_RNDN);
+        mpfr_mul_2ui(pi, pi, 1, MPFR_RNDN);
+        mpfr_sqrt(pi, pi, MPFR_RNDN);
+        mpfr_div(s, s, pi, MPFR_RNDN); // the density
+    } else {
+        mpfr_sqr(s, x, MPFR_RNDN);
+        mpfr_mul_ui(s, s, 44715, MPFR_RNDN);
+        mpfr_div_ui(s, s, 1000000, MPFR_RNDN); // c x^2
+        mpfr_ui_div(pi, 8, pi, MPFR_RNDN);
+        mpfr_sqrt(pi, pi, MPFR_RNDN); // 2 sqrt(2 / pi)
+        mpfr_add_ui(h, s, 1, MPFR_RNDN);
+        mpfr_mul(h, h, x, MPFR_RNDN);
+        mpfr_mul(h, h, pi, MPFR_RNDN); // 2 u
+        mpfr_mul_ui(s, s, 3, MPFR_RNDN);
+        mpfr_add_ui(s, s, 1, MPFR_RNDN);
+        mpfr_mul(s, s, pi, MPFR_RNDN); // 2 u'
+        mpfr_exp(h, h, MPFR_RNDN);
+        mpfr_add_ui(r, h, 1, MPFR_RNDN);
+        mpfr_div(h, h, r, MPFR_RNDN);
+        mpfr_div(s, s, r, MPFR_RNDN); // 2 u' (1 - h)
+        mpfr_mul(s, s, h, MPFR_RNDN);
+    }
+    mpfr_mul(r, x, slope ? s : h, MPFR_RNDN);
+    if (slope) mpfr_add(r, r, h, MPFR_RNDN);
+    mpfr_clears(h, pi, (mpfr_ptr)0);
+}
 
 // f(x) rounded once to binary32 by MPFR, canonical NaN. 420 bits: x^2/4 of silu is felt down to 2^-149.
 static uint32_t exact(sb_unary_kind kind, float value) {
@@ -28,6 +81,30 @@ static uint32_t exact(sb_unary_kind kind, float value) {
     case SB_LOG: mpfr_log(r, x, MPFR_RNDN); break;
     case SB_SIN: mpfr_sin(r, x, MPFR_RNDN); break;
     case SB_COS: mpfr_cos(r, x, MPFR_RNDN); break;
+    case SB_TANH: mpfr_tanh(r, x, MPFR_RNDN); break;
+    case SB_EXPM1: mpfr_expm1(r, x, MPFR_RNDN); break;
+    case SB_LOG1P: mpfr_log1p(r, x, MPFR_RNDN); break;
+    case SB_EXP2: mpfr_exp2(r, x, MPFR_RNDN); break;
+    case SB_LOG2: mpfr_log2(r, x, MPFR_RNDN); break;
+    case SB_LOG10: mpfr_log10(r, x, MPFR_RNDN); break;
+    case SB_ERF: mpfr_erf(r, x, MPFR_RNDN); break;
+    case SB_ERFC: mpfr_erfc(r, x, MPFR_RNDN); break;
+    case SB_SOFTPLUS:
+    case SB_LOG_SIGMOID: // -log(sigmoid(-x)), log(sigmoid(x)): each from the small exponential
+        mpfr_set(r, x, MPFR_RNDN);
+        if (kind == SB_LOG_SIGMOID) mpfr_neg(r, r, MPFR_RNDN);
+        mpfr_abs(s, r, MPFR_RNDN);
+        mpfr_neg(s, s, MPFR_RNDN);
+        mpfr_exp(s, s, MPFR_RNDN);
+        mpfr_log1p(s, s, MPFR_RNDN);
+        if (mpfr_sgn(r) < 0) mpfr_set(r, s, MPFR_RNDN);
+        else mpfr_add(r, r, s, MPFR_RNDN);
+        if (kind == SB_LOG_SIGMOID) mpfr_neg(r, r, MPFR_RNDN);
+        break;
+    case SB_GELU:
+    case SB_GELU_GRAD:
+    case SB_GELU_TANH:
+    case SB_GELU_TANH_GRAD: exact_gelu(kind, x, r, s); break;
     case SB_RSQRT:
         if (mpfr_zero_p(x)) mpfr_set_inf(r, mpfr_signbit(x) ? -1 : 1);
         else mpfr_rec_sqrt(r, x, MPFR_RNDN);
@@ -93,13 +170,37 @@ static void limits(sb_context *ctx, const char *level) {
         {SB_SQRT, 0x80000000, 0x80000000}, {SB_SQRT, PINF, PINF}, {SB_SQRT, 0xbf800000, NOT}, {SB_SQRT, 2, 0x1a800000},
         {SB_NEG, 0, 0x80000000}, {SB_NEG, PINF, 0xff800000}, {SB_NEG, 0x80000001, 1}, {SB_ABS, 0x80000000, 0},
         {SB_ABS, 0xff800000, PINF}, {SB_ABS, 0x80000001, 1},
+        {SB_TANH, 0x80000000, 0x80000000}, {SB_TANH, PINF, 0x3f800000}, {SB_TANH, 0xff800000, 0xbf800000}, {SB_TANH, 1, 1},
+        {SB_EXPM1, 0x80000000, 0x80000000}, {SB_EXPM1, 0, 0}, {SB_EXPM1, PINF, PINF}, {SB_EXPM1, 0xff800000, 0xbf800000},
+        {SB_EXPM1, 0x80000001, 0x80000001}, {SB_EXPM1, 0x42b17218, PINF},
+        {SB_LOG1P, 0x80000000, 0x80000000}, {SB_LOG1P, 0, 0}, {SB_LOG1P, 0xbf800000, 0xff800000}, {SB_LOG1P, 0xbf800001, NOT},
+        {SB_LOG1P, 0xff800000, NOT}, {SB_LOG1P, PINF, PINF}, {SB_LOG1P, 1, 1}, {SB_LOG1P, 0x80000001, 0x80000001},
+        {SB_EXP2, 0x80000000, 0x3f800000}, {SB_EXP2, 0x40400000, 0x41000000}, {SB_EXP2, 0x43000000, PINF}, {SB_EXP2, PINF, PINF},
+        {SB_EXP2, 0xff800000, 0}, {SB_EXP2, 0xc3160000, 0}, {SB_EXP2, 0xc315ffff, 1}, {SB_EXP2, 0xc3150000, 1},
+        {SB_LOG2, 0x80000000, 0xff800000}, {SB_LOG2, 0x3f800000, 0}, {SB_LOG2, 1, 0xc3150000}, {SB_LOG2, 0x80000001, NOT},
+        {SB_LOG2, PINF, PINF}, {SB_LOG2, 0x41000000, 0x40400000}, {SB_LOG10, 0x80000000, 0xff800000}, {SB_LOG10, 0x3f800000, 0},
+        {SB_ERF, 0x80000000, 0x80000000}, {SB_ERF, PINF, 0x3f800000}, {SB_ERF, 0xff800000, 0xbf800000}, {SB_ERF, 1, 1},
+        {SB_ERFC, 0, 0x3f800000}, {SB_ERFC, 0x80000000, 0x3f800000}, {SB_ERFC, PINF, 0}, {SB_ERFC, 0xff800000, 0x40000000},
+        {SB_ERFC, 0x41280000, 0}, {SB_SOFTPLUS, 0, 0x3f317218}, {SB_SOFTPLUS, PINF, PINF}, {SB_SOFTPLUS, 0xff800000, 0},
+        {SB_SOFTPLUS, 0xc3000000, 0}, {SB_SOFTPLUS, 0x7f7fffff, 0x7f7fffff}, {SB_LOG_SIGMOID, 0x80000000, 0xbf317218},
+        {SB_LOG_SIGMOID, PINF, 0x80000000}, {SB_LOG_SIGMOID, 0xff800000, 0xff800000}, {SB_LOG_SIGMOID, 0x43000000, 0x80000000},
+        {SB_GELU, 0, 0}, {SB_GELU, 0x80000000, 0x80000000}, {SB_GELU, 0xff800000, 0x80000000}, {SB_GELU, PINF, PINF},
+        {SB_GELU, 1, 1}, {SB_GELU, 0x80000001, 0x80000000}, {SB_GELU, 3, 2}, {SB_GELU, 0x80000003, 0x80000001},
+        {SB_GELU, 0xff7fffff, 0x80000000}, {SB_GELU, 0x7f7fffff, 0x7f7fffff}, {SB_GELU_TANH, 0x80000000, 0x80000000},
+        {SB_GELU_TANH, 0xff800000, 0x80000000}, {SB_GELU_TANH, PINF, PINF}, {SB_GELU_TANH, 1, 1}, {SB_GELU_TANH, 0x80000001, 0x80000000},
+        {SB_GELU_TANH, 3, 2}, {SB_GELU_TANH, 0x80000003, 0x80000001}, {SB_GELU_TANH, 0xff7fffff, 0x80000000},
+        {SB_GELU_GRAD, 0, 0x3f000000}, {SB_GELU_GRAD, 0xff800000, 0x80000000}, {SB_GELU_GRAD, PINF, 0x3f800000},
+        {SB_GELU_GRAD, 0xff7fffff, 0x80000000}, {SB_GELU_TANH_GRAD, 0x80000000, 0x3f000000}, {SB_GELU_TANH_GRAD, 0xff800000, 0x80000000},
+        {SB_GELU_TANH_GRAD, PINF, 0x3f800000}, {SB_GELU_TANH_GRAD, 0xff7fffff, 0x80000000},
+        {SB_LOG10, 0x447a0000, 0x40400000}, {SB_LOG10, 0x501502f9, 0x41200000}, {SB_LOG10, 0xbf800000, NOT}, {SB_LOG10, PINF, PINF},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         uint32_t y = 0xa5a5a5a5;
         run(ctx, rows[i].kind, &rows[i].x, &y, 1);
         CHECK(y == rows[i].y, "level %s, kind %d of %08x is %08x, not %08x", level, (int)rows[i].kind, rows[i].x, y, rows[i].y);
     }
-    for (int kind = SB_EXP; kind <= SB_ABS; kind++) { // every NaN becomes the canonical one
+    for (int kind = SB_EXP; kind <= SB_GELU_TANH_GRAD; kind++) { // every NaN becomes the canonical one
+        if (kind == SB_INVERSE_NORMAL) continue;
         const uint32_t x[] = {0x7fc00000, 0xffc00000, 0x7f800001, 0xff800001, 0x7fffffff, 0xffffffff, 0x7fc12345};
         uint32_t y[7];
         run(ctx, (sb_unary_kind)kind, x, y, 7);
@@ -155,6 +256,13 @@ static void order(sb_context *ctx) {
         {SB_LOG, 0x3fb504f3, 1}, {SB_LOG, 0x3f800000, 1}, {SB_LOG, 0x00800000, 1}, {SB_SIN, 0x3f490fdb, 1},
         {SB_COS, 0x3f490fdb, -1}, {SB_COS, 0x40490fdb - 4096, -1}, {SB_RSQRT, 0x3f800000, -1}, {SB_RSQRT, 0x40000000, -1},
         {SB_SIGMOID, 0x33800000, 1}, {SB_SIGMOID, 0x39800000, 1}, {SB_SIGMOID, 0xb9800000, -1}, {SB_SILU, 0x21800000, 1},
+        {SB_TANH, 0x3eb17218, 1}, {SB_TANH, 0x3e317218, 1}, {SB_EXPM1, 0x3eb17218, 1}, {SB_EXPM1, 0xbeb17218, -1},
+        {SB_LOG1P, 0x3ed413cd, 1}, {SB_LOG1P, 0xbe95f61a, -1}, {SB_LOG1P, 0x31000000, 1}, {SB_EXP2, 0x3f000000, 1},
+        {SB_LOG2, 0x3f800000, 1}, {SB_LOG2, 0x3fb504f3, 1}, {SB_LOG10, 0x3f3504f3, 1}, {SB_LOG10, 0x3f800000, 1},
+        {SB_ERF, 0x3f64f92e, 1}, {SB_ERF, 0x3e800000, 1}, {SB_ERFC, 0x3f64f92e, -1}, {SB_ERFC, 0x40900000, -1},
+        {SB_SOFTPLUS, 0x3f61c5c0, 1}, {SB_SOFTPLUS, 0xbf61c5c0, -1}, {SB_LOG_SIGMOID, 0x3f61c5c0, 1}, {SB_GELU, 0xc0b00000, 1},
+        {SB_GELU_TANH, 0xc0b00000, 1}, {SB_GELU_GRAD, 0xbf007569, -1}, {SB_GELU_GRAD, 0xbf803ab4, -1}, {SB_GELU_GRAD, 0xbf407569, -1},
+        {SB_GELU_TANH_GRAD, 0xbf00a150, -1}, {SB_GELU_TANH_GRAD, 0xbf8050a8, -1}, {SB_GELU_TANH_GRAD, 0xbf40a150, -1},
         {SB_SILU_GRAD, 0xbf83a4ba, -1}, {SB_SILU_GRAD, 0xbfa3a4ba, -1}, {SB_SILU_GRAD, 0xbfc3a4ba, -1},
     };
     for (size_t s = 0; s < sizeof spots / sizeof spots[0]; s++) {
@@ -210,7 +318,7 @@ static void bad_input(sb_context *ctx) {
     sb_array *head = NULL, *tail = NULL, *none = array_of(ctx, SB_F32, 2, (int64_t[]){0, 4}, NULL);
     sb_error err = {0};
     CHECK(sb_array_slice(x, 0, 7, &head, &err) == SB_OK && sb_array_slice(x, 1, 7, &tail, &err) == SB_OK, "%s", err.message);
-    CHECK(sb_unary(ctx, SB_EXP, d, y, &err) == SB_ERR_DTYPE && !strcmp(err.argument, "x"), "%s", err.message);
+    CHECK(sb_unary(ctx, SB_EXP, d, y, &err) == SB_ERR_DTYPE && !strcmp(err.argument, "out"), "%s", err.message);
     CHECK(sb_unary(ctx, SB_EXP, x, d, &err) == SB_ERR_DTYPE && !strcmp(err.argument, "out"), "%s", err.message);
     CHECK(sb_unary(ctx, SB_EXP, u, y, &err) == SB_ERR_DTYPE, "words are no floats");
     CHECK(sb_unary(ctx, SB_INVERSE_NORMAL, x, y, &err) == SB_ERR_DTYPE, "floats are no words");

@@ -9,7 +9,8 @@ import json
 import subprocess
 import sys
 
-NAMES = ["exp", "log", "sin", "cos", "rsqrt", "sigmoid", "silu", "silu_grad", "normal"]
+NAMES = ["exp", "log", "sin", "cos", "rsqrt", "sigmoid", "silu", "silu_grad", "normal", "tanh", "expm1", "log1p", "exp2",
+         "log2", "log10", "erf", "erfc", "softplus", "log_sigmoid", "gelu", "gelu_tanh", "gelu_grad", "gelu_tanh_grad"]
 
 
 def main():

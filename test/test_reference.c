@@ -191,6 +191,62 @@ static void exact_sigmoid(mpfr_t out, mpfr_t x) { // 1/(1 + exp(-x)) without can
     mpfr_ui_div(out, 1, u_, MPFR_RNDN);
 }
 
+// gelu by the definition that PyTorch's users read: x/2 (1 + erf(x / sqrt 2)), x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))).
+static float exact_gelu(sb_unary_kind kind, float x) {
+    int gate = kind == SB_GELU || kind == SB_GELU_TANH, erf = kind == SB_GELU || kind == SB_GELU_GRAD;
+    if (x > 30) return gate ? x : 1.0f;
+    if (x < -30) return -0.0f;
+    mpfr_set_flt(x_, x, MPFR_RNDN);
+    mpfr_t u, half;
+    mpfr_inits2(mpfr_get_prec(t_), u, half, (mpfr_ptr)0);
+    if (erf) {
+        mpfr_sqrt_ui(u, 2, MPFR_RNDN);
+        mpfr_div(u, x_, u, MPFR_RNDN);
+        mpfr_erf(t_, u, MPFR_RNDN);
+    } else {
+        mpfr_pow_ui(u, x_, 3, MPFR_RNDN);
+        mpfr_mul_ui(u, u, 44715, MPFR_RNDN);
+        mpfr_div_ui(u, u, 1000000, MPFR_RNDN);
+        mpfr_add(u, u, x_, MPFR_RNDN);
+        mpfr_const_pi(half, MPFR_RNDN);
+        mpfr_ui_div(half, 2, half, MPFR_RNDN);
+        mpfr_sqrt(half, half, MPFR_RNDN);
+        mpfr_mul(u, u, half, MPFR_RNDN);
+        mpfr_tanh(t_, u, MPFR_RNDN);
+    }
+    mpfr_add_ui(half, t_, 1, MPFR_RNDN);
+    mpfr_div_ui(half, half, 2, MPFR_RNDN); // the half with (1 + ...)
+    if (gate) {
+        mpfr_mul(t_, half, x_, MPFR_RNDN);
+    } else if (erf) { // + x e^(-x^2/2) / sqrt(2 pi)
+        mpfr_sqr(u, u, MPFR_RNDN);
+        mpfr_neg(u, u, MPFR_RNDN);
+        mpfr_exp(u, u, MPFR_RNDN);
+        mpfr_mul(u, u, x_, MPFR_RNDN);
+        mpfr_const_pi(t_, MPFR_RNDN);
+        mpfr_mul_ui(t_, t_, 2, MPFR_RNDN);
+        mpfr_sqrt(t_, t_, MPFR_RNDN);
+        mpfr_div(u, u, t_, MPFR_RNDN);
+        mpfr_add(t_, half, u, MPFR_RNDN);
+    } else { // + x/2 (1 - tanh^2) u', u' = sqrt(2/pi) (1 + 3 0.044715 x^2)
+        mpfr_sqr(t_, t_, MPFR_RNDN);
+        mpfr_ui_sub(t_, 1, t_, MPFR_RNDN);
+        mpfr_mul(t_, t_, x_, MPFR_RNDN);
+        mpfr_sqr(u, x_, MPFR_RNDN);
+        mpfr_mul_ui(u, u, 3 * 44715, MPFR_RNDN);
+        mpfr_div_ui(u, u, 1000000, MPFR_RNDN);
+        mpfr_add_ui(u, u, 1, MPFR_RNDN);
+        mpfr_mul(t_, t_, u, MPFR_RNDN);
+        mpfr_const_pi(u, MPFR_RNDN);
+        mpfr_mul_ui(u, u, 2, MPFR_RNDN);
+        mpfr_rec_sqrt(u, u, MPFR_RNDN);
+        mpfr_mul(t_, t_, u, MPFR_RNDN);
+        mpfr_add(t_, t_, half, MPFR_RNDN);
+    }
+    mpfr_clears(u, half, (mpfr_ptr)0);
+    return to_float(t_);
+}
+
 static float exact(sb_unary_kind kind, float x) {
     mpfr_set_flt(x_, x, MPFR_RNDN);
     switch (kind) {
@@ -202,6 +258,30 @@ static float exact(sb_unary_kind kind, float x) {
         if (x == 0) return x == 0 && ref_bits32(x) ? -INFINITY : INFINITY;
         mpfr_rec_sqrt(t_, x_, MPFR_RNDN);
         break;
+    case SB_TANH: mpfr_tanh(t_, x_, MPFR_RNDN); break;
+    case SB_EXPM1: mpfr_expm1(t_, x_, MPFR_RNDN); break;
+    case SB_LOG1P: mpfr_log1p(t_, x_, MPFR_RNDN); break;
+    case SB_EXP2: mpfr_exp2(t_, x_, MPFR_RNDN); break;
+    case SB_LOG2: mpfr_log2(t_, x_, MPFR_RNDN); break;
+    case SB_LOG10: mpfr_log10(t_, x_, MPFR_RNDN); break;
+    case SB_ERF: mpfr_erf(t_, x_, MPFR_RNDN); break;
+    case SB_ERFC: mpfr_erfc(t_, x_, MPFR_RNDN); break;
+    case SB_SOFTPLUS:
+    case SB_LOG_SIGMOID: // +-log(1 + e^+-x)
+        if (kind == SB_LOG_SIGMOID) mpfr_neg(x_, x_, MPFR_RNDN);
+        if (x == INFINITY || x == -INFINITY || mpfr_cmp_d(x_, 1e6) > 0) {
+            mpfr_set(t_, x_, MPFR_RNDN);
+            if (mpfr_sgn(x_) < 0) mpfr_set_zero(t_, 1);
+        } else {
+            mpfr_exp(t_, x_, MPFR_RNDN);
+            mpfr_log1p(t_, t_, MPFR_RNDN);
+        }
+        if (kind == SB_LOG_SIGMOID) mpfr_neg(t_, t_, MPFR_RNDN);
+        break;
+    case SB_GELU:
+    case SB_GELU_GRAD:
+    case SB_GELU_TANH:
+    case SB_GELU_TANH_GRAD: return exact_gelu(kind, x);
     case SB_SIGMOID: exact_sigmoid(t_, x_); break;
     case SB_SILU:
         if (x == -INFINITY) return -0.0f;
@@ -241,6 +321,20 @@ static void test_functions(void) {
         {SB_SIGMOID, "sigmoid", -105, 18, {0x1p-22f, 17.328679f, -103.97208f, -87.336545f}},
         {SB_SILU, "silu", -110, 20, {-1.2784645f, -108.6f, -92, 17}},
         {SB_SILU_GRAD, "silu_grad", -110, 22, {-1.2784645f, 2.3993573f, -2.3993573f, 1}},
+        {SB_TANH, "tanh", -10, 10, {0.34657359f, 9.0109133f, -0.17328680f, 0x1p-12f}},
+        {SB_EXPM1, "expm1", -20, 89, {0.34657359f, -0.34657359f, -17.328679f, 88.722839f}},
+        {SB_LOG1P, "log1p", -1, 4, {-0.99999994f, 0.41421357f, -0.29289323f, 0x1p-29f}},
+        {SB_EXP2, "exp2", -151, 129, {128, -149, -150, 0.5f}},
+        {SB_LOG2, "log2", 0.5f, 2, {1, 0x1p-126f, 0.70710677f, 8}},
+        {SB_LOG10, "log10", 0.5f, 2000, {1, 10, 1000, 1e10f}},
+        {SB_ERF, "erf", -4, 4, {0.89442719f, 3.8325f, -1, 0x1p-12f}},
+        {SB_ERFC, "erfc", -4, 10.1f, {9.1945495f, 10.054f, 0.47f, -3.8325f}},
+        {SB_SOFTPLUS, "softplus", -104.5f, 20, {-0.88f, 0.88f, 16.635532f, -87.336545f}},
+        {SB_LOG_SIGMOID, "log_sigmoid", -20, 104.5f, {-0.88f, 0.88f, -16.635532f, 87.336545f}},
+        {SB_GELU, "gelu", -14.3f, 6, {-0.75179154f, -13, -5.5f, 5.5f}},
+        {SB_GELU_TANH, "gelu_tanh", -10.1f, 6, {-0.75246143f, -9.5f, -2, 5.5f}},
+        {SB_GELU_GRAD, "gelu_grad", -14.5f, 6, {-0.75179154f, 1.4142135f, -14, -5.5f}},
+        {SB_GELU_TANH_GRAD, "gelu_tanh_grad", -10.2f, 6, {-0.75246143f, 1.4142135f, -10, -2}},
     };
     static const uint32_t always[] = {0, 1, 2, 3, 0x7fffff, 0x800000, 0x3f800000, 0x7f7fffff, 0x7f800000, 0x7fc00000,
                                       0x7f800001, 0x33800000, 0x34000000, 0x33000000, 0x33800001, 0x32ffffff};
@@ -259,7 +353,7 @@ static void test_functions(void) {
         for (int j = 0; j < RANDOM; j++) // small arguments with few bits, halves of spacings: 1 + x, 1/2 + x/4, x/2
             check_function(kind, rows[i].name,
                            ref_float32((draw() & 1) << 31 | ((draw() % 40 + 95) << 23) | (draw() & 15) << 19));
-        if (kind == SB_SILU || kind == SB_SILU_GRAD)
+        if (kind == SB_SILU || kind == SB_SILU_GRAD || kind == SB_GELU || kind == SB_GELU_TANH)
             for (int j = 0; j < RANDOM / 4; j++)
                 check_function(kind, rows[i].name, ref_float32((draw() & 0x80ffffffu) >> draw() % 3));
         if (kind == SB_SIN || kind == SB_COS)

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """make proof: every function at all 2^32 inputs, at every level this machine runs.
 
-Each run must end with 0 misrounded, and all levels with one SHA-256 per function. What one run proved is recorded by
-tools/proofs.py (see CONTRIBUTING).
+The last of the levels is judged, and must end with 0 misrounded; each other must end with its SHA-256 of all outputs. What
+a run proved is recorded by tools/proofs.py (see CONTRIBUTING).
 """
 import argparse
 import os
@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-LINE = re.compile(r"^(\S+): (\d+) inputs, (\d+) checked with MPFR, (\d+) misrounded, ([0-9.]+) s, sha256 ([0-9a-f]{64})")
+LINE = re.compile(r"^(\S+): (\d+) inputs, (?:not judged|(\d+) checked with MPFR, (\d+) misrounded), ([0-9.]+) s, sha256 ([0-9a-f]{64})")
 
 
 def main():
@@ -22,22 +22,26 @@ def main():
     parser.add_argument("functions", nargs="*", help="default: all")
     options = parser.parse_args()
     command = os.path.join(os.path.abspath(options.build), "samebits")
-    digests, passed, failed, skipped = {}, 0, 0, 0
+    digests, passed, failed, skipped, levels = {}, 0, 0, 0, []
     for level in options.levels.split():
         environment = dict(os.environ, SAMEBITS_ISA=level)
         if subprocess.run([command, "doctor"], env=environment, stdout=subprocess.DEVNULL,
                           stderr=subprocess.DEVNULL).returncode:
             print(f"{level}: this machine does not run it")
             skipped += 1
-            continue
-        run = subprocess.Popen([command, "prove", *(options.functions or ["--all"])], env=environment, text=True,
-                               stdout=subprocess.PIPE)
+        else:
+            levels.insert(0, level)
+    for level in levels:
+        judged = level == levels[0]
+        run = subprocess.Popen([command, "prove", *(options.functions or ["--all"]), *([] if judged else ["--hash-only"])],
+                               env=dict(os.environ, SAMEBITS_ISA=level), text=True, stdout=subprocess.PIPE)
         for line in run.stdout:
             print(f"{level:6} {line}", end="", flush=True)
             found = LINE.match(line)
             if found:
+                right = found[4] == "0" if judged else found[4] is None and found[1] in digests
                 same = digests.setdefault(found[1], found[6]) == found[6]
-                if int(found[4]) == 0 and int(found[2]) == 2**32 and same:
+                if right and int(found[2]) == 2**32 and same:
                     passed += 1
                 else:
                     failed += 1

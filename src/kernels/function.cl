@@ -59,4 +59,60 @@ FN f32 sbi_abs_f32(f32 x) { return x == x ? FLOAT32(BITS32(x) & 0x7fffffffu) : S
 #define VALUE(x) sbi_normal_f32(x)
 #define FROM u32
 #include "unary.h"
+
+#define UNARY k_tanh_f32
+#define VALUE(x) sbi_tanh_f32(x)
+#include "unary.h"
+
+#define UNARY k_expm1_f32
+#define VALUE(x) sbi_expm1_f32(x)
+#include "unary.h"
+
+#define UNARY k_log1p_f32
+#define VALUE(x) sbi_log1p_f32(x)
+#include "unary.h"
+
+#define UNARY k_exp2_f32
+#define VALUE(x) sbi_exp2_f32(x)
+#include "unary.h"
+
+#define UNARY k_log2_f32
+#define VALUE(x) sbi_log2_f32(x)
+#include "unary.h"
+
+#define UNARY k_log10_f32
+#define VALUE(x) sbi_log10_f32(x)
+#include "unary.h"
+
+#define UNARY k_erf_f32
+#define VALUE(x) sbi_erf_f32(x)
+#include "unary.h"
+
+#define UNARY k_erfc_f32
+#define VALUE(x) sbi_erfc_f32(x)
+#include "unary.h"
+
+#define UNARY k_softplus_f32
+#define VALUE(x) sbi_softplus_f32(x)
+#include "unary.h"
+
+#define UNARY k_log_sigmoid_f32
+#define VALUE(x) sbi_log_sigmoid_f32(x)
+#include "unary.h"
+
+#define UNARY k_gelu_f32
+#define VALUE(x) sbi_gelu_f32(x)
+#include "unary.h"
+
+#define UNARY k_gelu_tanh_f32
+#define VALUE(x) sbi_gelu_tanh_f32(x)
+#include "unary.h"
+
+#define UNARY k_gelu_grad_f32
+#define VALUE(x) sbi_gelu_grad_f32(x)
+#include "unary.h"
+
+#define UNARY k_gelu_tanh_grad_f32
+#define VALUE(x) sbi_gelu_tanh_grad_f32(x)
+#include "unary.h"
 #endif

@@ -4,34 +4,31 @@
 #include "ops.h"
 
 static sb_status unary_kernels(sb_context *ctx, const sbi_op *op, sb_error *err) {
-    static const sbi_kernel_id kernels[] = {
-        [SB_EXP] = SBI_ID_k_exp_f32,         [SB_LOG] = SBI_ID_k_log_f32,
-        [SB_SIN] = SBI_ID_k_sin_f32,         [SB_COS] = SBI_ID_k_cos_f32,
-        [SB_RSQRT] = SBI_ID_k_rsqrt_f32,     [SB_SIGMOID] = SBI_ID_k_sigmoid_f32,
-        [SB_SILU] = SBI_ID_k_silu_f32,       [SB_SILU_GRAD] = SBI_ID_k_silu_grad_f32,
-        [SB_SQRT] = SBI_ID_k_sqrt_f32,       [SB_NEG] = SBI_ID_k_neg_f32,
-        [SB_ABS] = SBI_ID_k_abs_f32,         [SB_INVERSE_NORMAL] = SBI_ID_k_inverse_normal_f32,
+#define KIND(KIND, name) [SB_##KIND] = {SBI_ID_k_##name##_f32, SBI_ID_k_##name##_f64}
+    static const sbi_kernel_id kernels[][2] = {
+        KIND(EXP, exp),                       KIND(LOG, log),                       KIND(SIN, sin),
+        KIND(COS, cos),                       KIND(RSQRT, rsqrt),                   KIND(SIGMOID, sigmoid),
+        KIND(SILU, silu),                     KIND(SILU_GRAD, silu_grad),           KIND(SQRT, sqrt),
+        KIND(NEG, neg),                       KIND(ABS, abs),                       KIND(INVERSE_NORMAL, inverse_normal),
+        KIND(TANH, tanh),                     KIND(EXPM1, expm1),                   KIND(LOG1P, log1p),
+        KIND(EXP2, exp2),                     KIND(LOG2, log2),                     KIND(LOG10, log10),
+        KIND(ERF, erf),                       KIND(ERFC, erfc),                     KIND(SOFTPLUS, softplus),
+        KIND(LOG_SIGMOID, log_sigmoid),       KIND(GELU, gelu),                     KIND(GELU_TANH, gelu_tanh),
+        KIND(GELU_GRAD, gelu_grad),           KIND(GELU_TANH_GRAD, gelu_tanh_grad),
     };
-    static const sbi_kernel_id wide[] = { // of float64
-        [SB_EXP] = SBI_ID_k_exp_f64,         [SB_LOG] = SBI_ID_k_log_f64,
-        [SB_SIN] = SBI_ID_k_sin_f64,         [SB_COS] = SBI_ID_k_cos_f64,
-        [SB_RSQRT] = SBI_ID_k_rsqrt_f64,     [SB_SIGMOID] = SBI_ID_k_sigmoid_f64,
-        [SB_SILU] = SBI_ID_k_silu_f64,       [SB_SILU_GRAD] = SBI_ID_k_silu_grad_f64,
-        [SB_SQRT] = SBI_ID_k_sqrt_f64,       [SB_NEG] = SBI_ID_k_neg_f64,
-        [SB_ABS] = SBI_ID_k_abs_f64,         [SB_INVERSE_NORMAL] = SBI_ID_k_inverse_normal_f64,
-    };
+#undef KIND
     int64_t size = op->n[1];
     if (size == 0) {
         return SB_OK;
     }
     const sbi_arg args[] = {SBI_IN(op->in[0]), SBI_OUT(op->out[0]), SBI_INT(size)};
-    return sbi_launch(ctx, (op->out[0]->dtype == SB_F64 ? wide : kernels)[op->n[0]], (size - 1) / 4096 + 1, args, err);
+    return sbi_launch(ctx, kernels[op->n[0]][op->out[0]->dtype == SB_F64], (size - 1) / 4096 + 1, args, err);
 }
 
 sb_status sbi_unary(sb_context *ctx, sb_unary_kind kind, const sb_array *x, sb_array *out, sb_error *err) {
-    if (kind < SB_EXP || kind > SB_INVERSE_NORMAL) {
+    if (kind < SB_EXP || kind > SB_GELU_TANH_GRAD) {
         return sbi_fail(err, SB_ERR_ARGUMENT, "kind", "%d is no kind of unary function (%d to %d)", (int)kind,
-                        (int)SB_EXP, (int)SB_INVERSE_NORMAL);
+                        (int)SB_EXP, (int)SB_GELU_TANH_GRAD);
     }
     sb_status status = kind == SB_INVERSE_NORMAL && x->dtype != SB_U64 ? sbi_check_dtype(x, "x", SB_U32, err)
                        : kind != SB_INVERSE_NORMAL                     ? sbi_check_real(x, "x", err)

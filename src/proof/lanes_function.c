@@ -56,6 +56,20 @@ FUNCTION(silu_grad, SB_SILU_GRAD)
 FUNCTION(sqrt, SB_SQRT)
 FUNCTION(neg, SB_NEG)
 FUNCTION(abs, SB_ABS)
+FUNCTION(tanh, SB_TANH)
+FUNCTION(expm1, SB_EXPM1)
+FUNCTION(log1p, SB_LOG1P)
+FUNCTION(exp2, SB_EXP2)
+FUNCTION(log2, SB_LOG2)
+FUNCTION(log10, SB_LOG10)
+FUNCTION(erf, SB_ERF)
+FUNCTION(erfc, SB_ERFC)
+FUNCTION(softplus, SB_SOFTPLUS)
+FUNCTION(log_sigmoid, SB_LOG_SIGMOID)
+FUNCTION(gelu, SB_GELU)
+FUNCTION(gelu_tanh, SB_GELU_TANH)
+FUNCTION(gelu_grad, SB_GELU_GRAD)
+FUNCTION(gelu_tanh_grad, SB_GELU_TANH_GRAD)
 
 // Words of Philox, and the corners of the distribution: both ends, the middle, the seam of the two formulas.
 static sb_status run_inverse_normal(sbi_lane_run *run, sb_error *err) {
@@ -93,6 +107,10 @@ const sbi_lane sbi_lanes_function[] = {
     LANE(exp, true),      LANE(log, false),  LANE(sin, true),        LANE(cos, false),
     LANE(rsqrt, false),   LANE(sigmoid, false), LANE(silu, false),   LANE(silu_grad, false),
     LANE(sqrt, false),    LANE(neg, false),  LANE(abs, false),
+    LANE(tanh, false),    LANE(expm1, false), LANE(log1p, false),    LANE(exp2, false),
+    LANE(log2, false),    LANE(log10, false), LANE(erf, false),      LANE(erfc, false),
+    LANE(softplus, false), LANE(log_sigmoid, false), LANE(gelu, false), LANE(gelu_tanh, false),
+    LANE(gelu_grad, false), LANE(gelu_tanh_grad, false),
     {.name = "inverse_normal", .kind = "function", .rows = true, .run = run_inverse_normal,
      .fixtures = SBI_FIX(SBI_FIX_PLAIN) | SBI_FIX(SBI_FIX_ODD) | SBI_FIX(SBI_FIX_EMPTY) | SBI_FIX(SBI_FIX_ONE)},
     {0},

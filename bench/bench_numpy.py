@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Unary functions of float32 beside numpy, on arrays beyond the caches: nanoseconds an element of ours on one thread and
+on all, of numpy (which uses one), and the ratios numpy / ours (above 1: ours is faster). Paired runs, medians.
+
+numpy is looked for in this Python, then in --venv; if it is in neither, a throw-away environment is made there.
+"""
+import argparse
+import ctypes
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+F32 = 1  # SB_F32
+KINDS = {"exp": (1, -10, 10), "log": (2, 0.001, 1000), "sin": (3, -10, 10), "cos": (4, -10, 10), "tanh": (13, -5, 5),
+         "expm1": (14, -5, 5), "log1p": (15, 0, 100), "exp2": (16, -10, 10), "log2": (17, 0.001, 1000), "log10": (18, 0.001, 1000)}
+
+
+def with_numpy(venv):
+    """A Python that can import numpy; makes the environment if need be."""
+    for python in (sys.executable, os.path.join(venv, "bin", "python")):
+        if os.path.exists(python) and subprocess.run([python, "-c", "import numpy"], capture_output=True).returncode == 0:
+            return python
+    print(f"installing numpy into {venv} (throw-away)", flush=True)
+    subprocess.run([sys.executable, "-m", "venv", venv], check=True)
+    subprocess.run([os.path.join(venv, "bin", "python"), "-m", "pip", "install", "--quiet", "numpy"], check=True)
+    return os.path.join(venv, "bin", "python")
+
+
+class Options(ctypes.Structure):
+    """The leading fields of sb_context_options; the rest takes its defaults."""
+    _fields_ = [("size", ctypes.c_size_t), ("device", ctypes.c_char_p), ("isa", ctypes.c_char_p), ("threads", ctypes.c_int)]
+
+
+class Ours:
+    """A context of some threads and two arrays of it."""
+
+    def __init__(self, library, threads, values):
+        self.library, self.context = library, ctypes.c_void_p()
+        self.x, self.y = ctypes.c_void_p(), ctypes.c_void_p()
+        shape = (ctypes.c_int64 * 1)(values.size)
+        options = Options(size=ctypes.sizeof(Options), threads=threads)
+        self.call("sb_context_new", ctypes.byref(options), ctypes.byref(self.context))
+        for array in (self.x, self.y):
+            self.call("sb_array_new", self.context, F32, 1, shape, ctypes.byref(array))
+        self.call("sb_array_write", self.x, values.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(values.nbytes))
+
+    def call(self, name, *arguments):
+        if getattr(self.library, name)(*arguments, None):
+            sys.exit(f"{name} failed")
+
+    def seconds(self, kind):
+        start = time.perf_counter()
+        self.call("sb_unary", self.context, kind, self.x, self.y)
+        return time.perf_counter() - start
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default=os.path.join(ROOT, "build"))
+    parser.add_argument("--venv", default="/tmp/samebits-numpy")
+    parser.add_argument("--size", type=int, default=2**24)
+    parser.add_argument("--pairs", type=int, default=15)
+    parser.add_argument("--threads", type=int, default=os.cpu_count())
+    parser.add_argument("--json", metavar="F")
+    options = parser.parse_args()
+    python = with_numpy(options.venv)
+    if python != sys.executable and os.environ.get("BENCH_NUMPY") != python:
+        os.environ["BENCH_NUMPY"] = python
+        os.execv(python, [python, *sys.argv])
+    import numpy
+    library = ctypes.CDLL(os.path.join(options.build, "libsamebits.so"))
+    results = []
+    print(f"numpy {numpy.__version__}, {options.size} elements, ns an element")
+    print(f"{'function':10}{'ours, 1':>10}{f'ours, {options.threads}':>10}{'numpy':>10}{'ratio, 1':>10}{f'ratio, {options.threads}':>10}")
+    for name, (kind, low, high) in KINDS.items():
+        x = numpy.random.default_rng(1).uniform(low, high, options.size).astype(numpy.float32)
+        y, function = numpy.empty_like(x), getattr(numpy, name)
+        one, all_threads = Ours(library, 1, x), Ours(library, options.threads, x)
+        times = ([], [], [])
+        for _ in range(options.pairs):
+            times[0].append(one.seconds(kind))
+            times[1].append(all_threads.seconds(kind))
+            start = time.perf_counter()
+            function(x, out=y)
+            times[2].append(time.perf_counter() - start)
+        a, b, peer = (statistics.median(t[1:] or t) / options.size * 1e9 for t in times)
+        results.append({"function": name, "ours_1": a, "ours": b, "threads": options.threads, "numpy": peer})
+        print(f"{name:10}{a:10.3f}{b:10.3f}{peer:10.3f}{peer / a:10.2f}{peer / b:10.2f}", flush=True)
+        for ours in (one, all_threads):
+            library.sb_array_free(ours.x)
+            library.sb_array_free(ours.y)
+            library.sb_context_free(ours.context)
+    if options.json:
+        with open(options.json, "w") as file:
+            json.dump(results, file, indent=1)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
