@@ -14,7 +14,6 @@ import re
 import subprocess
 import sys
 
-ROOMS = ("base", "kernels", "device", "array", "io", "ops", "shard", "nn", "lm", "proof", "api")
 # Levels: where they are compiled, the macros of their text, the instructions (gcc's names; clang's where they differ).
 X86_V3 = "sse3,ssse3,sse4.1,sse4.2,popcnt,cx16,sahf,avx,avx2,bmi,bmi2,f16c,fma,lzcnt,movbe,xsave"
 X86_V4 = X86_V3 + ",avx512f,avx512bw,avx512cd,avx512dq,avx512vl"
@@ -26,7 +25,9 @@ LEVELS = {
     "neon": ("__aarch64__", ("SBI_TUNED",), None),
 }
 LIBRARY = {"raise"}  # names of a file's own that are also functions of the C library
-NO_FILES = ("file", "folder", "process", "module", "cores")
+CONDITIONS = {**dict.fromkeys(("file", "folder", "process", "module", "cores"), "#ifndef SAMEBITS_NO_FILES"),
+              "no_files": "#ifdef SAMEBITS_NO_FILES", "threads": "#ifndef SAMEBITS_NO_THREADS", "no_threads": "#ifdef SAMEBITS_NO_THREADS"}
+ELSEWHERE = {"samebits.h", "samebits_commit.h"}  # the one stands beside, the other's word at the top
 TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|[A-Za-z_]\w*|\.?\d(?:[eEpP][+-]|[\w.])*|->|##|\s+|.',
                    re.S)
 WORD = re.compile(r"[A-Za-z_]\w*$")
@@ -179,25 +180,23 @@ class Amalgam:
     def read(self, name):
         return self.paths[name.split("/")[-1]].read_text(encoding="utf-8").replace("// SPDX-License-Identifier: Apache-2.0\n", "", 1)
 
+    def guarded(self, name):
+        return re.search(r"^#ifndef SBI_\w+_H\n#define", self.read(name), re.M)
+
     def expand(self, text, seen, texts=None):
-        """Puts files in place of includes; one with a guard only once."""
+        """Puts files in place of includes; one with a guard only where it is not in `seen` yet."""
         def put(match):
             name = (match.group(1) or texts[match.group(2)]).split("/")[-1]
-            if name == "samebits.h":
+            if name in ELSEWHERE or name in seen:
                 return ""
-            if name == "samebits_commit.h":
-                return match.group(0).replace(match.group(0), "")
-            body = self.read(name)
-            if re.search(r"^#ifndef SBI_\w+_H\n#define", body, re.M):
-                if name in seen:
-                    return ""
+            if self.guarded(name):
                 seen.add(name)
-            return f"\n{self.expand(body, seen, texts)}\n"
+            return f"\n{self.expand(self.read(name), seen, texts)}\n"
         return INCLUDE.sub(put, text)
 
     def host_files(self):
-        files = []
-        for room in ROOMS:
+        files, rooms = [], (self.root / "CMakeLists.txt").read_text(encoding="utf-8")
+        for room in re.search(r"set\(ROOMS ([^)]*)\)", rooms).group(1).split():
             listed = re.sub(r"#[^\n]*", "", (self.src / room / "sources.cmake").read_text(encoding="utf-8"))
             names = {p.name for p in (self.src / room).glob("*.c")}
             words = set(re.findall(r"[\w./]+", listed))
@@ -221,46 +220,27 @@ class Amalgam:
             body = rename(body, own)
             undefine = "".join(f"#undef {m}\n" for m in macros(body) if m != "_GNU_SOURCE")
             part = f"\n// ======== {name}\n{body}{undefine}"
-            if stem in NO_FILES:
-                part = f"#ifndef SAMEBITS_NO_FILES\n{part}#endif\n"
-            if stem == "no_files":
-                part = f"#ifdef SAMEBITS_NO_FILES\n{part}#endif\n"
-            if stem == "threads":
-                part = f"#ifndef SAMEBITS_NO_THREADS\n{part}#endif\n"
-            if stem == "no_threads":
-                part = f"#ifdef SAMEBITS_NO_THREADS\n{part}#endif\n"
-            parts.append(headers + part)
+            condition = CONDITIONS.get(stem)
+            parts.append(headers + (f"{condition}\n{part}#endif\n" if condition else part))
         text = "".join(parts)
         text = re.sub(r"^#include <(stdatomic|pthread)\.h>\n", r"#ifndef SAMEBITS_NO_THREADS\n#include <\1.h>\n#endif\n", text, flags=re.M)
         return text.replace("__builtin_sqrt(", "SBI_SQUARE_ROOT(")
 
     def expand_headers(self, name):
-        """A file as (headers not yet there, the rest)."""
+        """A file as (headers that do not stand yet, the rest)."""
         headers = []
 
         def put(match):
             header = match.group(1).split("/")[-1]
-            if header in ("samebits.h", "samebits_commit.h"):
+            if header in ELSEWHERE or header in self.seen:
                 return ""
-            body = self.read(header)
-            if re.search(r"^#ifndef SBI_\w+_H\n#define", body, re.M):
-                if header not in self.seen:
-                    headers.append(f"\n// ======== {header}\n" + self.expand(body, self.seen | {header}))
-                    self.note(header)
-                return ""
-            return f"\n{self.expand(body, self.seen)}\n"
+            if not self.guarded(header):
+                return f"\n{self.expand(self.read(header), self.seen)}\n"
+            self.seen.add(header)
+            headers.append(f"\n// ======== {header}\n" + self.expand(self.read(header), self.seen))
+            return ""
         body = INCLUDE.sub(put, self.read(name))
         return "".join(headers), body
-
-    def note(self, header):
-        """A header and what it brings along stand from now on."""
-        if header in self.seen:
-            return
-        self.seen.add(header)
-        for match in INCLUDE.finditer(self.read(header)):
-            inner = (match.group(1) or "").split("/")[-1]
-            if inner in self.paths and re.search(r"^#ifndef SBI_\w+_H\n#define", self.read(inner), re.M):
-                self.note(inner)
 
     def kernel_files(self):
         listed = (self.root / "cmake" / "kernels.cmake").read_text(encoding="utf-8")
@@ -298,11 +278,8 @@ class Amalgam:
         return f"#if defined({where})\n{text}#endif\n" if where else text
 
     def source(self, commit):
-        return (HEAD.replace("{commit}", commit) + self.read_guarded("square_root.h") + ROOT_WORDS + self.host()
+        return (HEAD.replace("{commit}", commit) + self.read("square_root.h") + ROOT_WORDS + self.host()
                 + "".join(self.level(level) for level in LEVELS))
-
-    def read_guarded(self, name):
-        return f"\n// ======== {name}\n{self.read(name)}"
 
 
 HEAD = """// SPDX-License-Identifier: Apache-2.0
@@ -312,6 +289,7 @@ HEAD = """// SPDX-License-Identifier: Apache-2.0
 #define _GNU_SOURCE
 #define SBI_NO_REVERSE
 #if defined(__clang__)
+#pragma STDC FP_CONTRACT OFF
 #pragma clang diagnostic ignored "-Wpass-failed" // (it leaves some phases scalar)
 #endif
 #if defined(__FAST_MATH__)
