@@ -273,8 +273,14 @@ SB_API sb_status sb_unique(sb_context *ctx, const sb_array *x, sb_array *values,
 SB_API sb_status sb_random_bits(sb_context *ctx, uint64_t seed, uint64_t stream, int64_t start, sb_array *out, sb_error *err);   // uint32 or uint64
 SB_API sb_status sb_random_uniform(sb_context *ctx, uint64_t seed, uint64_t stream, int64_t start, sb_array *out, sb_error *err); // float32 or float64
 SB_API sb_status sb_random_normal(sb_context *ctx, uint64_t seed, uint64_t stream, int64_t start, sb_array *out, sb_error *err);  // float32 or float64
-SB_API sb_status sb_random_integers(sb_context *ctx, uint64_t seed, uint64_t stream, int64_t start, int64_t n, sb_array *out, sb_error *err); // int64 in [0, n), n at least 1
+SB_API sb_status sb_random_integers(sb_context *ctx, uint64_t seed, uint64_t stream, int64_t start, int64_t n, sb_array *out, sb_error *err); // int64 or int32 in [0, n), n at least 1 (int32: at most 2^31)
 SB_API sb_status sb_random_permutation(sb_context *ctx, uint64_t seed, uint64_t stream, sb_array *out, sb_error *err);           // int64[n]
+SB_API sb_status sb_random_choice(sb_context *ctx, uint64_t seed, uint64_t stream, int64_t n, sb_array *out, sb_error *err); // int64[k]: the first k of the permutation of n; n below k: SB_ERR_ARGUMENT
+// Dropout, T11: real x, y of one shape. Element i takes 32-bit draw start + i of the stream: it becomes RN(x RN(1/(1 - p))), or +0
+// with probability p in [0, 1) (else SB_ERR_ARGUMENT). A part of a batch, from the number of its first element on, has the bits
+// of the whole; the backward pass is the same call on dy. y may be x (in place).
+SB_API sb_status sb_dropout(sb_context *ctx, const sb_array *x, double p, uint64_t seed, uint64_t stream, int64_t start,
+                            sb_array *y, sb_error *err);
 
 // Global-norm clip, T8: norm = sqrt(S over the arrays of S(g g)); each g = RN(g * factor). Real, all alike. In place.
 // max_norm > 0 (else SB_ERR_ARGUMENT). A norm that is not finite (an infinity or NaN in an array): SB_ERR_NONFINITE, nothing

@@ -67,17 +67,32 @@ void ref_random_normal(uint64_t seed, uint64_t stream, int64_t start, int64_t n,
 }
 
 // "Integer in [0, n) = floor(u64 n / 2^64), exact 128-bit product".
-void ref_random_integers(uint64_t seed, uint64_t stream, int64_t start, int64_t bound, int64_t n, int64_t *out) {
-    for (int64_t i = 0; i < n; i++)
-        out[i] = (int64_t)(((ref_u128)ref_draw64(seed, stream, (uint64_t)(start + i)) * (uint64_t)bound) >> 64);
+void ref_random_integers(uint64_t seed, uint64_t stream, int64_t start, int64_t bound, int64_t n, sb_dtype dtype, void *out) {
+    for (int64_t i = 0; i < n; i++) {
+        int64_t integer = (int64_t)(((ref_u128)ref_draw64(seed, stream, (uint64_t)(start + i)) * (uint64_t)bound) >> 64);
+        if (dtype == SB_I32)
+            ((int32_t *)out)[i] = (int32_t)integer;
+        else
+            ((int64_t *)out)[i] = integer;
+    }
 }
 
-// "Permutation = indices sorted by (u64 draw i, i)": a stable sort by the draw, whose order as unsigned is that of the
-// signed number with the top bit turned.
-void ref_random_permutation(uint64_t seed, uint64_t stream, int64_t n, int64_t *out) {
-    int64_t *draw = ref_memory(n, sizeof *draw);
+// "Permutation = indices sorted by (u64 draw i, i); choice of k: its first k".
+void ref_random_choice(uint64_t seed, uint64_t stream, int64_t n, int64_t k, int64_t *out) {
+    uint64_t *draw = ref_memory(n, sizeof *draw);
     for (int64_t i = 0; i < n; i++)
-        draw[i] = (int64_t)(ref_draw64(seed, stream, (uint64_t)i) ^ 0x8000000000000000u);
-    ref_argsort(SB_I64, 1, n, 0, draw, out);
+        draw[i] = ref_draw64(seed, stream, (uint64_t)i);
+    ref_top_k(SB_U64, 1, n, 0, k, draw, NULL, out);
     free(draw);
 }
+
+// p 2^24 to the nearest integer, ties to even.
+static uint32_t threshold_of(double p) {
+    double scaled = p * 0x1p24;
+    uint32_t whole = (uint32_t)scaled;
+    double rest = scaled - (double)whole;
+    return whole + (rest > 0.5 || (rest == 0.5 && whole % 2 == 1));
+}
+
+#define REF_TEXT "ref_random_typed.h"
+#include "ref_both.h"

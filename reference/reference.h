@@ -204,8 +204,10 @@ uint64_t ref_draw64(uint64_t seed, uint64_t stream, uint64_t i);
 void ref_random_bits(uint64_t seed, uint64_t stream, int64_t start, int64_t n, sb_dtype dtype, void *out);
 void ref_random_uniform(uint64_t seed, uint64_t stream, int64_t start, int64_t n, sb_dtype dtype, void *out);
 void ref_random_normal(uint64_t seed, uint64_t stream, int64_t start, int64_t n, sb_dtype dtype, void *out);
-void ref_random_integers(uint64_t seed, uint64_t stream, int64_t start, int64_t bound, int64_t n, int64_t *out);
-void ref_random_permutation(uint64_t seed, uint64_t stream, int64_t n, int64_t *out);
+void ref_random_integers(uint64_t seed, uint64_t stream, int64_t start, int64_t bound, int64_t n, sb_dtype dtype, void *out);
+void ref_random_choice(uint64_t seed, uint64_t stream, int64_t n, int64_t k, int64_t *out); // k = n: a permutation
+void ref_dropout_f32(uint64_t seed, uint64_t stream, int64_t start, int64_t n, float p, const float *x, float *y);
+void ref_dropout_f64(uint64_t seed, uint64_t stream, int64_t start, int64_t n, double p, const double *x, double *y);
 
 // ---- ref_optimizer.c: T8
 #define REF_ADAM(name, real) \

@@ -39,8 +39,8 @@ static sb_status reference_random(const sbi_op *op, sb_error *err) {
     case SBI_RANDOM_BITS: ref_random_bits(op->u[0], op->u[1], start, n, dtype, out); return SB_OK;
     case SBI_RANDOM_UNIFORM: ref_random_uniform(op->u[0], op->u[1], start, n, dtype, out); return SB_OK;
     case SBI_RANDOM_NORMAL: ref_random_normal(op->u[0], op->u[1], start, n, dtype, out); return SB_OK;
-    case SBI_RANDOM_INTEGERS: ref_random_integers(op->u[0], op->u[1], start, op->n[2], n, out); return SB_OK;
-    case SBI_RANDOM_PERMUTATION: ref_random_permutation(op->u[0], op->u[1], n, out); return SB_OK;
+    case SBI_RANDOM_INTEGERS: ref_random_integers(op->u[0], op->u[1], start, op->n[2], n, dtype, out); return SB_OK;
+    case SBI_RANDOM_CHOICE: ref_random_choice(op->u[0], op->u[1], op->n[2], n, out); return SB_OK;
     default: return sbi_fail(err, SB_ERR_INTERNAL, "", "the reference knows no random kind %lld", (long long)op->n[0]);
     }
 }
@@ -173,6 +173,12 @@ static sb_status reference_operation(const sbi_device *device, const sbi_op *op,
     case SBI_OP_TOP_K: ref_top_k(op->in[0]->dtype, n[0], n[1], n[2] != 0, n[3], in[0], out[0], out[1]); return SB_OK;
     case SBI_OP_UNIQUE:
         *op->real_out = (double)ref_unique(op->in[0]->dtype, n[0], in[0], out[0], out[1], out[2]);
+        return SB_OK;
+    case SBI_OP_DROPOUT:
+        if (wide)
+            ref_dropout_f64(op->u[0], op->u[1], n[1], n[0], r[0], in[0], out[0]);
+        else
+            ref_dropout_f32(op->u[0], op->u[1], n[1], n[0], (float)r[0], in[0], out[0]);
         return SB_OK;
     case SBI_OP_RANDOM: return reference_random(op, err);
     case SBI_OP_ADAMW:

@@ -326,6 +326,8 @@ static void try_random(trial *t) {
     BOTH(sb_random_normal(t->ctx[t->side], seed, stream, start, A(z), ERR));
     BOTH(sb_random_integers(t->ctx[t->side], seed, stream, start, bound, A(i64), ERR));
     BOTH(sb_random_permutation(t->ctx[t->side], seed, stream, A(p), ERR));
+    BOTH(sb_dropout(t->ctx[t->side], A(f64), 0.37, seed, stream + 1, start, A(f64), ERR));
+    BOTH(sb_dropout(t->ctx[t->side], A(f32), 0.37, seed, stream + 1, start, A(f32), ERR));
 }
 
 static void try_optimizer(trial *t) {

@@ -140,6 +140,45 @@ static void check_draws(sb_context *ctx, const char *level, int64_t start, int64
     free(w32); free(w64); free(f32); free(f64); free(whole);
 }
 
+// Dropout: draw by draw, parts as the whole, both types; integers of 32 bits are those of 64.
+static void check_dropout(sb_context *ctx, const char *level, int64_t start, int64_t n) {
+    static const struct { float p; uint32_t threshold; float factor; } shares[] = {
+        {0.0f, 0, 1.0f}, {0.5f, 1u << 23, 2.0f}, {0.25f, 1u << 22, 0x1.555556p0f}, {0x1.8p-24f, 2, 0x1.000002p0f}, // a tie: 1.5 to 2
+        {0x1.4p-22f, 5, 0x1.000006p0f}};                                   // 5, exactly; 1 + 5 2^-24 + ..., above the tie at 2.5 ulp
+    float *x = malloc((size_t)(n + 1) * sizeof *x), *y = malloc((size_t)(n + 1) * sizeof *y);
+    double *xd = malloc((size_t)(n + 1) * sizeof *xd), *yd = malloc((size_t)(n + 1) * sizeof *yd);
+    uint64_t seed = 5;
+    for (int64_t i = 0; i < n; i++) xd[i] = (double)(x[i] = next_float(&seed, ALL_BITS));
+    sb_array *a = array_of(ctx, SB_F32, 1, &n, x), *b = array_of(ctx, SB_F32, 1, &n, NULL), *front = NULL, *back = NULL, *to_front = NULL, *to_back = NULL;
+    sb_array *c = array_of(ctx, SB_F64, 1, &n, xd);
+    sb_array_slice(a, 0, n / 3, &front, NULL);
+    sb_array_slice(a, n / 3, n - n / 3, &back, NULL);
+    sb_array_slice(b, 0, n / 3, &to_front, NULL);
+    sb_array_slice(b, n / 3, n - n / 3, &to_back, NULL);
+    for (int k = 0; k < 5; k++) {
+        for (int64_t i = 0; i < n; i++) {
+            float kept = x[i] * shares[k].factor;
+            y[i] = draw_32(8, 9, (uint64_t)(start + i)) / 256 >= shares[k].threshold ? canonical(kept) : 0.0f;
+        }
+        double p = (double)shares[k].p;
+        CHECK(sb_dropout(ctx, a, p, 8, 9, start, b, NULL) == SB_OK && array_is(b, y), "%s: dropout %g from %lld", level, p, (long long)start);
+        CHECK(sb_dropout(ctx, back, p, 8, 9, start + n / 3, to_back, NULL) == SB_OK && sb_dropout(ctx, front, p, 8, 9, start, to_front, NULL) == SB_OK &&
+              array_is(b, y), "%s: dropout in parts", level);
+    }
+    for (int64_t i = 0; i < n; i++) {
+        double kept = xd[i] * (1.0 / (1.0 - 0.3));
+        yd[i] = draw_32(8, 9, (uint64_t)(start + i)) / 256 >= 5033165u ? (kept == kept ? kept : (double)float_of(0x7fc00000u)) : 0.0; // 0.3 2^24 = 5033164.8
+    }
+    CHECK(sb_dropout(ctx, c, 0.3, 8, 9, start, c, NULL) == SB_OK && array_is(c, yd), "%s: dropout, float64", level);
+    sb_array *narrow = array_of(ctx, SB_I32, 1, &n, NULL);
+    int32_t *integers = malloc((size_t)(n + 1) * sizeof *integers);
+    for (int64_t i = 0; i < n; i++) integers[i] = (int32_t)integer_by_text(draw_64(8, 9, (uint64_t)(start + i)), (uint64_t)1 << 31);
+    CHECK(sb_random_integers(ctx, 8, 9, start, (int64_t)1 << 31, narrow, NULL) == SB_OK && array_is(narrow, integers), "%s: int32", level);
+    sb_array *all[] = {a, b, c, front, back, to_front, to_back, narrow};
+    for (int k = 0; k < 8; k++) sb_array_free(all[k]);
+    free(x); free(y); free(xd); free(yd); free(integers);
+}
+
 static uint64_t *permutation_draws;
 static int by_draw(const void *a, const void *b) {
     int64_t i = *(const int64_t *)a, j = *(const int64_t *)b;
@@ -157,6 +196,11 @@ static void check_permutation(sb_context *ctx, const char *level, int64_t n) {
     qsort(expected, (size_t)n, sizeof *expected, by_draw);
     sb_array *a = array_of(ctx, SB_I64, 1, (int64_t[]){n}, NULL);
     CHECK(sb_random_permutation(ctx, 99, (uint64_t)n, a, NULL) == SB_OK && array_is(a, expected), "%s: permutation of %lld", level, (long long)n);
+    for (int64_t k = 0; k <= n; k = 3 * k + 1) { // its first k
+        sb_array *first = array_of(ctx, SB_I64, 1, &k, NULL);
+        CHECK(sb_random_choice(ctx, 99, (uint64_t)n, n, first, NULL) == SB_OK && array_is(first, expected), "%s: %lld of %lld", level, (long long)k, (long long)n);
+        sb_array_free(first);
+    }
     sb_array_free(a);
     free(permutation_draws);
     free(expected);
@@ -212,6 +256,8 @@ int main(void) {
             for (int k = 0; k < 6; k++)
                 if (c.threads <= 3 || k == 5) check_draws(c.ctx, c.level, starts[s], counts[k]);
         }
+        check_dropout(c.ctx, c.level, 0, 5000);
+        check_dropout(c.ctx, c.level, 1021, 700);
         static const int64_t permutations[] = {0, 1, 2, 255, 256, 257, 2048, 2049, 10000};
         for (int k = 0; k < 9; k++)
             if (c.threads <= 2 || k == 8) check_permutation(c.ctx, c.level, permutations[k]);

@@ -36,14 +36,14 @@ static void test_random(void) {
     int64_t c[10], d[8];
     ref_random_bits(42, 7, 0, 5, SB_U32, a);
     ref_random_bits(42, 7, 0, 2, SB_U64, b);
-    ref_random_integers(42, 7, 0, 10, 10, c);
-    ref_random_permutation(42, 7, 8, d);
+    ref_random_integers(42, 7, 0, 10, 10, SB_I64, c);
+    ref_random_choice(42, 7, 8, 8, d);
     CHECK(memcmp(a, u32, sizeof a) == 0, "u32 draws of seed 42, stream 7");
     CHECK(memcmp(b, u64, sizeof b) == 0, "u64 draws");
     CHECK(memcmp(c, tens, sizeof c) == 0, "ten integers in [0, 10)");
     CHECK(memcmp(d, order, sizeof d) == 0, "permutation of 8");
     for (int start = 0; start < 5; start++) { // a draw depends on its index alone
-        ref_random_integers(42, 7, start, 10, 10 - start, c);
+        ref_random_integers(42, 7, start, 10, 10 - start, SB_I64, c);
         CHECK(memcmp(c, tens + start, (size_t)(10 - start) * sizeof *c) == 0, "integers from %d", start);
     }
     float f[4];

@@ -294,6 +294,18 @@ sb_status sb_random_permutation(sb_context *ctx, uint64_t seed, uint64_t stream,
     RETURN_INSIDE(sbi_random_permutation(ctx, seed, stream, out, err));
 }
 
+sb_status sb_random_choice(sb_context *ctx, uint64_t seed, uint64_t stream, int64_t n, sb_array *out, sb_error *err) {
+    NEED(ctx); NEED(out);
+    RETURN_INSIDE(sbi_random_choice(ctx, seed, stream, n, out, err));
+}
+
+sb_status sb_dropout(sb_context *ctx, const sb_array *x, double p, uint64_t seed, uint64_t stream, int64_t start,
+                     sb_array *y, sb_error *err) {
+    NEED(ctx); NEED(x); NEED(y);
+    APART_OR_SAME(y, x);
+    RETURN_INSIDE(sbi_dropout(ctx, x, p, seed, stream, start, y, err));
+}
+
 sb_status sb_clip_norm(sb_context *ctx, int64_t count, sb_array *const *grads, double max_norm, double *norm,
                        sb_error *err) {
     NEED(ctx); NEED(norm);

@@ -89,4 +89,28 @@ FN u64 random_pair(LOCAL const u32 *word, i32 i) { return (u64)word[2 * i] | (u6
 #define RANDOM_ALSO , i64 n
 #define RANDOM_VALUE(i) (i64)MULHI64(random_pair(word, i), (u64)n)
 #include "random_draws.h"
+
+// The same number in 32 bits.
+#define RANDOM_NAME k_random_integers_i32
+#define RANDOM_TYPE i32
+#define RANDOM_DRAWS 512
+#define RANDOM_ALSO , i64 n
+#define RANDOM_VALUE(i) (i32)MULHI64(random_pair(word, i), (u64)n)
+#include "random_draws.h"
 #endif
+
+// Dropout: element i takes 32-bit draw start + i; where its upper 24 bits are not below the threshold y = RN(x * factor), else
+// +0. y may be x: an element is read before it is written.
+KERNEL void NAME(k_dropout)(u64 seed, u64 stream, i64 start, i64 size, GLOBAL const T *x, GLOBAL T *y, u32 threshold,
+                            T factor GROUP_PARAM) {
+    SHARED u32 word[1024];
+    i32 low = random_low(GROUP(), start, 1024), high = random_high(GROUP(), start, size, 1024);
+    i64 to = GROUP() * 1024 - start % 1024;
+    random_words(word, seed, stream, random_first(GROUP(), start, 1024));
+    for (i32 from = low; from < high; from += 256) {
+        PHASE(l, random_lanes(high - from)) {
+            T kept = NAME(sbi_canon)(x[to + from + l] * factor);
+            y[to + from + l] = word[from + l] >> 8 >= threshold ? kept : (T)0;
+        } LANE_END
+    }
+}

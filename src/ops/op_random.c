@@ -18,7 +18,7 @@ static sb_status random_kernels(sb_context *ctx, const sbi_op *op, sb_error *err
     if (op->n[KIND] == SBI_RANDOM_INTEGERS) {
         const sbi_arg args[] = {SBI_WORD(op->u[0]), SBI_WORD(op->u[1]), SBI_INT(start), SBI_INT(out->size),
                                 SBI_INT(op->n[BOUND]), SBI_OUT(out)};
-        return sbi_launch(ctx, SBI_ID_k_random_integers, groups_of(start, out->size, DRAWS_64), args, err);
+        return sbi_launch(ctx, out->dtype == SB_I32 ? SBI_ID_k_random_integers_i32 : SBI_ID_k_random_integers, groups_of(start, out->size, DRAWS_64), args, err);
     }
     const sbi_arg args[] = {SBI_WORD(op->u[0]), SBI_WORD(op->u[1]), SBI_INT(start), SBI_INT(out->size), SBI_OUT(out)};
     sbi_kernel_id kernel = SBI_ID_k_random_bits_u32;
@@ -40,29 +40,37 @@ static sb_status random_kernels(sb_context *ctx, const sbi_op *op, sb_error *err
     return sbi_launch(ctx, kernel, groups_of(start, out->size, draws), args, err);
 }
 
-// The indices sorted by (64-bit draw, index).
-static sb_status permutation_kernels(sb_context *ctx, const sbi_op *op, sb_error *err) {
+// The first of the indices 0 .. bound - 1 sorted by (64-bit draw, index).
+static sb_status choice_kernels(sb_context *ctx, const sbi_op *op, sb_error *err) {
     sb_array *out = op->out[0], *keys = NULL;
-    sb_status status = sbi_scratch(ctx, SB_U64, out->size, &keys, err);
+    int64_t n = op->n[BOUND];
+    sb_status status = sbi_scratch(ctx, SB_U64, n, &keys, err);
     if (!status) {
-        const sbi_arg args[] = {SBI_WORD(op->u[0]), SBI_WORD(op->u[1]), SBI_INT(0), SBI_INT(out->size), SBI_OUT(keys)};
-        status = sbi_launch(ctx, SBI_ID_k_random_bits_u64, groups_of(0, out->size, DRAWS_64), args, err);
+        const sbi_arg args[] = {SBI_WORD(op->u[0]), SBI_WORD(op->u[1]), SBI_INT(0), SBI_INT(n), SBI_OUT(keys)};
+        status = sbi_launch(ctx, SBI_ID_k_random_bits_u64, groups_of(0, n, DRAWS_64), args, err);
     }
     if (!status)
-        status = sbi_order(ctx, keys, 1, out->size, 64, out, err);
+        status = sbi_order_top(ctx, keys, 1, n, 64, out->size, out, err);
     sbi_array_free(keys);
     return status;
 }
 
-static sb_status draw(sb_context *ctx, int kind, uint64_t seed, uint64_t stream, int64_t start, int64_t bound,
-                      sb_array *out, sb_error *err) {
+static sb_status check_draws(int64_t start, int64_t size, sb_error *err) {
     if (start < 0)
         return sbi_fail(err, SB_ERR_ARGUMENT, "start", "start is %lld, it must not be negative", (long long)start);
-    if (out->size > INT64_MAX - start)
+    if (size > INT64_MAX - start)
         return sbi_fail(err, SB_ERR_SIZE, "start", "%lld draws from %lld on go beyond the stream's 2^63 - 1",
-                        (long long)out->size, (long long)start);
+                        (long long)size, (long long)start);
+    return SB_OK;
+}
+
+static sb_status draw(sb_context *ctx, int kind, uint64_t seed, uint64_t stream, int64_t start, int64_t bound,
+                      sb_array *out, sb_error *err) {
+    sb_status status = check_draws(start, out->size, err);
+    if (status)
+        return status;
     const sbi_op op = {.id = SBI_OP_RANDOM,
-                       .kernels = kind == SBI_RANDOM_PERMUTATION ? permutation_kernels : random_kernels,
+                       .kernels = kind == SBI_RANDOM_CHOICE ? choice_kernels : random_kernels,
                        .out = {out}, .n = {kind, start, bound}, .u = {seed, stream}};
     return sbi_run(ctx, &op, err);
 }
@@ -96,13 +104,48 @@ sb_status sbi_random_integers(sb_context *ctx, uint64_t seed, uint64_t stream, i
                               sb_error *err) {
     if (n < 1)
         return sbi_fail(err, SB_ERR_ARGUMENT, "n", "n is %lld, it must be at least 1", (long long)n);
-    sb_status status = sbi_check_dtype(out, "out", SB_I64, err);
+    sb_status status = check_either(out, SB_I64, SB_I32, err);
+    if (!status && out->dtype == SB_I32 && n > (int64_t)1 << 31)
+        return sbi_fail(err, SB_ERR_ARGUMENT, "n", "n is %lld, int32 holds integers below 2^31", (long long)n);
     return status ? status : draw(ctx, SBI_RANDOM_INTEGERS, seed, stream, start, n, out, err);
 }
 
-sb_status sbi_random_permutation(sb_context *ctx, uint64_t seed, uint64_t stream, sb_array *out, sb_error *err) {
+sb_status sbi_random_choice(sb_context *ctx, uint64_t seed, uint64_t stream, int64_t n, sb_array *out, sb_error *err) {
     sb_status status = sbi_check_dtype(out, "out", SB_I64, err);
     if (!status)
         status = sbi_check_ndim(out, "out", 1, err);
-    return status ? status : draw(ctx, SBI_RANDOM_PERMUTATION, seed, stream, 0, 0, out, err);
+    if (!status && n < out->size)
+        status = sbi_fail(err, SB_ERR_ARGUMENT, "n", "n is %lld, and %lld of them are asked for", (long long)n,
+                          (long long)out->size);
+    return status ? status : draw(ctx, SBI_RANDOM_CHOICE, seed, stream, 0, n, out, err);
+}
+
+sb_status sbi_random_permutation(sb_context *ctx, uint64_t seed, uint64_t stream, sb_array *out, sb_error *err) {
+    return sbi_random_choice(ctx, seed, stream, out->size, out, err);
+}
+
+enum { SIZE, FIRST };
+
+// threshold: p 2^24 (exact) to the nearest integer, ties to even, by binary64's own rounding at 2^52.
+static sb_status dropout_kernels(sb_context *ctx, const sbi_op *op, sb_error *err) {
+    double p = op->r[0], rounded = p * 0x1p24 + 0x1p52, threshold = rounded - 0x1p52, kept = 1.0 - p;
+    sb_dtype type = op->out[0]->dtype;
+    const sbi_arg args[] = {SBI_WORD(op->u[0]), SBI_WORD(op->u[1]), SBI_INT(op->n[FIRST]), SBI_INT(op->n[SIZE]),
+                            SBI_IN(op->in[0]), SBI_OUT(op->out[0]), SBI_WORD((uint64_t)threshold),
+                            SBI_REAL(sbi_rounded(type, 1.0 / kept))};
+    return sbi_launch(ctx, SBI_TYPED(type, k_dropout), groups_of(op->n[FIRST], op->n[SIZE], DRAWS_32), args, err);
+}
+
+sb_status sbi_dropout(sb_context *ctx, const sb_array *x, double p, uint64_t seed, uint64_t stream, int64_t start,
+                      sb_array *y, sb_error *err) {
+    sb_status status;
+    if ((status = sbi_check_real(x, "x", err)) || (status = sbi_check_dtype(y, "y", x->dtype, err)) ||
+        (status = sbi_check_like(y, "y", x, "x", err)) || (status = check_draws(start, x->size, err)))
+        return status;
+    double share = sbi_rounded(x->dtype, p);
+    if (!(share >= 0.0 && share < 1.0))
+        return sbi_fail(err, SB_ERR_ARGUMENT, "p", "p is %g, it must be at least 0 and below 1", p);
+    const sbi_op op = {.id = SBI_OP_DROPOUT, .kernels = dropout_kernels, .in = {x}, .out = {y}, .n = {x->size, start},
+                       .u = {seed, stream}, .r = {share}};
+    return sbi_run(ctx, &op, err);
 }

@@ -35,6 +35,7 @@
 //   TOP_K       in x; out values indices; n rows count largest k
 //   UNIQUE      in x; out values inverse counts; n size; result: *real_out, how many
 //   RANDOM      out out; n kind start bound; u seed stream   (kind: SBI_RANDOM_...)
+//   DROPOUT     in x; out y; n size start; u seed stream; r p
 //   CLIP        is TOTAL per array, scalar binary64 arithmetic and SCALE: no record of its own
 //   ADAMW       in g; out p m v; n size; r learning_rate beta1 beta2 eps weight_decay beta1_power beta2_power
 //   ADAM        as ADAMW
@@ -49,11 +50,11 @@ typedef enum sbi_op_id {
     SBI_OP_GEMM, SBI_OP_DOT, SBI_OP_REDUCE, SBI_OP_VARIANCE, SBI_OP_TOTAL, SBI_OP_BINARY, SBI_OP_SCALE, SBI_OP_UNARY, SBI_OP_SWIGLU,
     SBI_OP_SWIGLU_BACKWARD, SBI_OP_SOFTMAX, SBI_OP_CROSS_ENTROPY, SBI_OP_CROSS_ENTROPY_BACKWARD, SBI_OP_RMS_NORM,
     SBI_OP_RMS_NORM_BACKWARD, SBI_OP_ROTARY_TABLE, SBI_OP_ROTARY, SBI_OP_ATTENTION, SBI_OP_ATTENTION_BACKWARD,
-    SBI_OP_GATHER, SBI_OP_TAKE_ALONG, SBI_OP_SCATTER, SBI_OP_SCATTER_ADD, SBI_OP_SCAN, SBI_OP_HISTOGRAM, SBI_OP_ARGSORT, SBI_OP_SORT, SBI_OP_TOP_K, SBI_OP_UNIQUE, SBI_OP_RANDOM, SBI_OP_ADAMW, SBI_OP_ADAM, SBI_OP_SGD, SBI_OP_COPY,
+    SBI_OP_GATHER, SBI_OP_TAKE_ALONG, SBI_OP_SCATTER, SBI_OP_SCATTER_ADD, SBI_OP_SCAN, SBI_OP_HISTOGRAM, SBI_OP_ARGSORT, SBI_OP_SORT, SBI_OP_TOP_K, SBI_OP_UNIQUE, SBI_OP_RANDOM, SBI_OP_DROPOUT, SBI_OP_ADAMW, SBI_OP_ADAM, SBI_OP_SGD, SBI_OP_COPY,
     SBI_OP_COUNT
 } sbi_op_id;
 
-enum { SBI_RANDOM_BITS = 1, SBI_RANDOM_UNIFORM, SBI_RANDOM_NORMAL, SBI_RANDOM_INTEGERS, SBI_RANDOM_PERMUTATION };
+enum { SBI_RANDOM_BITS = 1, SBI_RANDOM_UNIFORM, SBI_RANDOM_NORMAL, SBI_RANDOM_INTEGERS, SBI_RANDOM_CHOICE };
 
 typedef struct sbi_op {
     sbi_op_id id;
@@ -123,6 +124,8 @@ sb_status sbi_random_uniform(SBI_CTX, uint64_t seed, uint64_t stream, int64_t st
 sb_status sbi_random_normal(SBI_CTX, uint64_t seed, uint64_t stream, int64_t start, sb_array *out, sb_error *err);
 sb_status sbi_random_integers(SBI_CTX, uint64_t seed, uint64_t stream, int64_t start, int64_t n, sb_array *out, sb_error *err);
 sb_status sbi_random_permutation(SBI_CTX, uint64_t seed, uint64_t stream, sb_array *out, sb_error *err);
+sb_status sbi_random_choice(SBI_CTX, uint64_t seed, uint64_t stream, int64_t n, sb_array *out, sb_error *err);
+sb_status sbi_dropout(SBI_CTX, const sb_array *x, double p, uint64_t seed, uint64_t stream, int64_t start, sb_array *y, sb_error *err);
 sb_status sbi_clip_norm(SBI_CTX, int64_t count, sb_array *const *grads, double max_norm, double *norm, sb_error *err);
 sb_status sbi_adamw(SBI_CTX, const sb_adamw_options *options, const sb_array *g, sb_array *p, sb_array *m, sb_array *v, sb_error *err);
 sb_status sbi_adam(SBI_CTX, const sb_adamw_options *options, const sb_array *g, sb_array *p, sb_array *m, sb_array *v, sb_error *err);

@@ -34,6 +34,7 @@ const char *const sbi_op_names[SBI_OP_COUNT] = {
     [SBI_OP_TOP_K] = "top_k",
     [SBI_OP_UNIQUE] = "unique",
     [SBI_OP_RANDOM] = "random",
+    [SBI_OP_DROPOUT] = "dropout",
     [SBI_OP_ADAMW] = "adamw",
     [SBI_OP_ADAM] = "adam",
     [SBI_OP_SGD] = "sgd",
