@@ -23,6 +23,16 @@ static float peer_silu_grad(float x) {
     return s * (1.0f + x * (1.0f - s));
 }
 
+static float peer_softplus(float x) { return log1pf(expf(-fabsf(x))) + (x > 0.0f ? x : 0.0f); }
+static float peer_log_sigmoid(float x) { return -peer_softplus(-x); }
+static float peer_gelu(float x) { return 0.5f * x * erfcf(-0.707106781f * x); }
+static float peer_gelu_tanh(float x) {
+    return 0.5f * x * (1.0f + tanhf(0.797884561f * (x + 0.044715f * x * x * x)));
+}
+static float peer_gelu_grad(float x) {
+    return 0.5f * erfcf(-0.707106781f * x) + 0.398942280f * x * expf(-0.5f * x * x);
+}
+
 static const struct row {
     const char *name;
     sb_unary_kind kind;
@@ -40,6 +50,20 @@ static const struct row {
     {"silu", SB_SILU, -10.0f, 10.0f, peer_silu},
     {"silu_grad", SB_SILU_GRAD, -10.0f, 10.0f, peer_silu_grad},
     {"inverse normal", SB_INVERSE_NORMAL, 0.0f, 0.0f, NULL},
+    {"tanh", SB_TANH, -5.0f, 5.0f, tanhf},
+    {"expm1", SB_EXPM1, -5.0f, 5.0f, expm1f},
+    {"log1p", SB_LOG1P, -0.9f, 100.0f, log1pf},
+    {"exp2", SB_EXP2, -10.0f, 10.0f, exp2f},
+    {"log2", SB_LOG2, 0.001f, 1000.0f, log2f},
+    {"log10", SB_LOG10, 0.001f, 1000.0f, log10f},
+    {"erf", SB_ERF, -4.0f, 4.0f, erff},
+    {"erfc", SB_ERFC, -4.0f, 8.0f, erfcf},
+    {"softplus", SB_SOFTPLUS, -10.0f, 10.0f, peer_softplus},
+    {"log_sigmoid", SB_LOG_SIGMOID, -10.0f, 10.0f, peer_log_sigmoid},
+    {"gelu", SB_GELU, -5.0f, 5.0f, peer_gelu},
+    {"gelu_tanh", SB_GELU_TANH, -5.0f, 5.0f, peer_gelu_tanh},
+    {"gelu_grad", SB_GELU_GRAD, -5.0f, 5.0f, peer_gelu_grad},
+    {"gelu_tanh_grad", SB_GELU_TANH_GRAD, -5.0f, 5.0f, NULL},
 };
 enum { ROWS = sizeof rows / sizeof rows[0] };
 

@@ -185,13 +185,15 @@ FN f32 sbi_log_f32(f32 x) {
 
 // ---------------------------------------------------------------- log1p
 
-// As log of w = 1 + x, which is exact but for tiny x (there f is x itself) and beyond 2^53; f has up to 53 bits here.
+// As log of w = 1 + x, which is exact but for tiny x (what it lacks is w_low, with which f is x itself) and beyond 2^53;
+// f has up to 53 bits here.
 FN f32 sbi_log1p_f32(f32 x) {
     f64 z = (f64)x;
-    u64 t = BITS64(K(1.0) + z) + 0x00095f619980c433u;
+    f64 w = K(1.0) + z;
+    f64 w_low = z < K(1.0) ? z - (w - K(1.0)) : K(0.0);
+    u64 t = BITS64(w) + 0x00095f619980c433u;
     f64 e = FLOAT64((t >> 52) | 0x4330000000000000u) - K(0x1.00000000003ffp+52);
-    f64 f = FLOAT64((t & 0x000fffffffffffffu) + 0x3fe6a09e667f3bcdu) - K(1.0);
-    f = e == K(0.0) ? z : f;
+    f64 f = (FLOAT64((t & 0x000fffffffffffffu) + 0x3fe6a09e667f3bcdu) - K(1.0)) + w_low;
     f64 s = f / (K(2.0) + f);
     f64 h = (K(0.5) * f) * f;
     f64 p = s * (h + sbi_log_series(s * s));
@@ -199,15 +201,16 @@ FN f32 sbi_log1p_f32(f32 x) {
     f64 u = a + f;
     f64 u_low = (a - u) + f;
     f32 y = (f32)((u - h) + ((p + u_low) + e * K(0x1.ef35793c76730p-45)));
-    y = BITS32(x) == 0x35400003u ? FLOAT32(0x353fffffu) : y; // nearer to a tie than binary64 can tell
-    y = BITS32(x) == 0xb53ffffdu ? FLOAT32(0xb5400001u) : y;
-    y = BITS32(x) == 0x3710001bu ? FLOAT32(0x370ffff3u) : y;
-    y = BITS32(x) == 0xb70fffe5u ? FLOAT32(0xb710000du) : y;
-    y = BITS32(x) == 0xbb0ec8c4u ? FLOAT32(0xbb0ef0a5u) : y;
-    y = BITS32(x) == 0x3efd81adu ? FLOAT32(0x3ecdeee1u) : y;
-    y = BITS32(x) == 0x41078febu ? FLOAT32(0x400fe5e7u) : y;
-    y = BITS32(x) == 0x65d890d3u ? FLOAT32(0x4254d1f9u) : y;
-    y = BITS32(x) == 0x6f31a8ecu ? FLOAT32(0x42845a89u) : y;
+    // Nine lie nearer to a tie than binary64 can tell. (Of so many choices between values gcc would make a switch.)
+    y = FLOAT32(BITS32(y) + (BITS32(x) == 0x35400003u ? 1u : 0u));
+    y = FLOAT32(BITS32(y) - (BITS32(x) == 0xb53ffffdu ? 1u : 0u));
+    y = FLOAT32(BITS32(y) + (BITS32(x) == 0x3710001bu ? 1u : 0u));
+    y = FLOAT32(BITS32(y) - (BITS32(x) == 0xb70fffe5u ? 1u : 0u));
+    y = FLOAT32(BITS32(y) + (BITS32(x) == 0xbb0ec8c4u ? 1u : 0u));
+    y = FLOAT32(BITS32(y) - (BITS32(x) == 0x3efd81adu ? 1u : 0u));
+    y = FLOAT32(BITS32(y) - (BITS32(x) == 0x41078febu ? 1u : 0u));
+    y = FLOAT32(BITS32(y) + (BITS32(x) == 0x65d890d3u ? 1u : 0u));
+    y = FLOAT32(BITS32(y) + (BITS32(x) == 0x6f31a8ecu ? 1u : 0u));
     y = x < FLOAT32(0x7f800000u) ? y : x;
     y = x == 0.0f ? x : y;
     y = x == -1.0f ? FLOAT32(0xff800000u) : y;
