@@ -351,7 +351,7 @@ static void check_refusals(void) {
     CHECK(sb_gemm(ctx, NULL, a23, b34, NULL, NULL, NULL) == SB_ERR_ARGUMENT, "c");
     REFUSED(sb_dot(ctx, v3, v4, one, &err), SB_ERR_SHAPE, "b");
     REFUSED(sb_dot(ctx, v3, v3, v4, &err), SB_ERR_SHAPE, "out");
-    REFUSED(sb_dot(ctx, d64, v3, one, &err), SB_ERR_DTYPE, "a");
+    REFUSED(sb_dot(ctx, d64, v3, one, &err), SB_ERR_DTYPE, "b");
     sb_array_free(a23), sb_array_free(b34), sb_array_free(c24), sb_array_free(c23), sb_array_free(v3), sb_array_free(v4);
     sb_array_free(one), sb_array_free(inside), sb_array_free(d64), sb_array_free(cube);
 }
