@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // Unary functions on one thread, nanoseconds an element at every CPU level this machine has, beside the C library's
-// float function in a loop (a scalar peer, faithful but not always correctly rounded; peers that vectorise come later),
-// and the ratio peer / ours of the best level (above 1: ours is faster). Paired runs, medians of the process' time.
+// float function in a loop (a scalar peer, faithful but not always correctly rounded) and, where libsleef is found, SLEEF's
+// widest vector function of 1 ulp, and the ratios peer / ours of the best level (above 1: ours is faster). Paired runs,
+// medians of the process' time. (numpy, on arrays beyond the caches: bench_numpy.py.)
 //
 //     bench_functions [--pairs N] [--json F]
 #include "samebits.h"
 
+#include <dlfcn.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 enum { SIZE = 4096, ROUNDS = 64, MOST_PAIRS = 101 }; // the arrays stay in the first cache
 
@@ -38,32 +43,33 @@ static const struct row {
     sb_unary_kind kind;
     float low, high;
     float (*peer)(float); // NULL: none in the C library
+    const char *sleef;    // Sleef_NAMEf16_u10; NULL: none
 } rows[] = {
-    {"exp", SB_EXP, -10.0f, 10.0f, expf},
-    {"exp, softmax", SB_EXP, -30.0f, 0.0f, expf},
-    {"log", SB_LOG, 0.001f, 1000.0f, logf},
-    {"sin", SB_SIN, -10.0f, 10.0f, sinf},
-    {"sin, large", SB_SIN, 1e9f, 1e12f, sinf},
-    {"cos", SB_COS, -10.0f, 10.0f, cosf},
-    {"rsqrt", SB_RSQRT, 0.001f, 1000.0f, peer_rsqrt},
-    {"sigmoid", SB_SIGMOID, -10.0f, 10.0f, peer_sigmoid},
-    {"silu", SB_SILU, -10.0f, 10.0f, peer_silu},
-    {"silu_grad", SB_SILU_GRAD, -10.0f, 10.0f, peer_silu_grad},
-    {"inverse normal", SB_INVERSE_NORMAL, 0.0f, 0.0f, NULL},
-    {"tanh", SB_TANH, -5.0f, 5.0f, tanhf},
-    {"expm1", SB_EXPM1, -5.0f, 5.0f, expm1f},
-    {"log1p", SB_LOG1P, -0.9f, 100.0f, log1pf},
-    {"exp2", SB_EXP2, -10.0f, 10.0f, exp2f},
-    {"log2", SB_LOG2, 0.001f, 1000.0f, log2f},
-    {"log10", SB_LOG10, 0.001f, 1000.0f, log10f},
-    {"erf", SB_ERF, -4.0f, 4.0f, erff},
-    {"erfc", SB_ERFC, -4.0f, 8.0f, erfcf},
-    {"softplus", SB_SOFTPLUS, -10.0f, 10.0f, peer_softplus},
-    {"log_sigmoid", SB_LOG_SIGMOID, -10.0f, 10.0f, peer_log_sigmoid},
-    {"gelu", SB_GELU, -5.0f, 5.0f, peer_gelu},
-    {"gelu_tanh", SB_GELU_TANH, -5.0f, 5.0f, peer_gelu_tanh},
-    {"gelu_grad", SB_GELU_GRAD, -5.0f, 5.0f, peer_gelu_grad},
-    {"gelu_tanh_grad", SB_GELU_TANH_GRAD, -5.0f, 5.0f, NULL},
+    {"exp", SB_EXP, -10.0f, 10.0f, expf, "exp"},
+    {"exp, softmax", SB_EXP, -30.0f, 0.0f, expf, NULL},
+    {"log", SB_LOG, 0.001f, 1000.0f, logf, "log"},
+    {"sin", SB_SIN, -10.0f, 10.0f, sinf, "sin"},
+    {"sin, large", SB_SIN, 1e9f, 1e12f, sinf, "sin"},
+    {"cos", SB_COS, -10.0f, 10.0f, cosf, "cos"},
+    {"rsqrt", SB_RSQRT, 0.001f, 1000.0f, peer_rsqrt, NULL},
+    {"sigmoid", SB_SIGMOID, -10.0f, 10.0f, peer_sigmoid, NULL},
+    {"silu", SB_SILU, -10.0f, 10.0f, peer_silu, NULL},
+    {"silu_grad", SB_SILU_GRAD, -10.0f, 10.0f, peer_silu_grad, NULL},
+    {"inverse normal", SB_INVERSE_NORMAL, 0.0f, 0.0f, NULL, NULL},
+    {"tanh", SB_TANH, -5.0f, 5.0f, tanhf, "tanh"},
+    {"expm1", SB_EXPM1, -5.0f, 5.0f, expm1f, "expm1"},
+    {"log1p", SB_LOG1P, -0.9f, 100.0f, log1pf, "log1p"},
+    {"exp2", SB_EXP2, -10.0f, 10.0f, exp2f, "exp2"},
+    {"log2", SB_LOG2, 0.001f, 1000.0f, log2f, "log2"},
+    {"log10", SB_LOG10, 0.001f, 1000.0f, log10f, "log10"},
+    {"erf", SB_ERF, -4.0f, 4.0f, erff, "erf"},
+    {"erfc", SB_ERFC, -4.0f, 8.0f, erfcf, NULL},
+    {"softplus", SB_SOFTPLUS, -10.0f, 10.0f, peer_softplus, NULL},
+    {"log_sigmoid", SB_LOG_SIGMOID, -10.0f, 10.0f, peer_log_sigmoid, NULL},
+    {"gelu", SB_GELU, -5.0f, 5.0f, peer_gelu, NULL},
+    {"gelu_tanh", SB_GELU_TANH, -5.0f, 5.0f, peer_gelu_tanh, NULL},
+    {"gelu_grad", SB_GELU_GRAD, -5.0f, 5.0f, peer_gelu_grad, NULL},
+    {"gelu_tanh_grad", SB_GELU_TANH_GRAD, -5.0f, 5.0f, NULL, NULL},
 };
 enum { ROWS = sizeof rows / sizeof rows[0] };
 
@@ -101,6 +107,45 @@ static double time_peer(float (*peer)(float), const float *x, float *y) {
     return seconds() - start;
 }
 
+#if defined(__x86_64__)
+typedef __m512 (*sleef_16)(__m512);
+typedef __m256 (*sleef_8)(__m256);
+__attribute__((target("avx512f"))) static void call_16(void *f, const float *x, float *y) {
+    sleef_16 g;
+    memcpy(&g, &f, sizeof g);
+    for (int j = 0; j < SIZE; j += 16) {
+        _mm512_storeu_ps(y + j, g(_mm512_loadu_ps(x + j)));
+    }
+}
+__attribute__((target("avx2"))) static void call_8(void *f, const float *x, float *y) {
+    sleef_8 g;
+    memcpy(&g, &f, sizeof g);
+    for (int j = 0; j < SIZE; j += 8) {
+        _mm256_storeu_ps(y + j, g(_mm256_loadu_ps(x + j)));
+    }
+}
+static void *sleef_function(void *library, const char *name, bool wide) {
+    char symbol[64];
+    snprintf(symbol, sizeof symbol, "Sleef_%sf%d_u10%s", name, wide ? 16 : 8, wide ? "avx512f" : "avx2");
+    return library && name && (wide || __builtin_cpu_supports("avx2")) ? dlsym(library, symbol) : NULL;
+}
+static bool sleef_is_wide(void) { return __builtin_cpu_supports("avx512f"); }
+#else
+static void call_16(void *f, const float *x, float *y) { (void)f, (void)x, (void)y; }
+static void call_8(void *f, const float *x, float *y) { (void)f, (void)x, (void)y; }
+static void *sleef_function(void *library, const char *name, bool wide) { return (void)library, (void)name, (void)wide, NULL; }
+static bool sleef_is_wide(void) { return false; }
+#endif
+
+static double time_sleef(void *f, bool wide, const float *x, float *y) {
+    double start = seconds();
+    for (int i = 0; i < ROUNDS; i++) {
+        (wide ? call_16 : call_8)(f, x, y);
+        __asm__ volatile("" : : "r"(y) : "memory");
+    }
+    return seconds() - start;
+}
+
 int main(int argc, char **argv) {
     static const char *const levels[] = {"plain", "v1", "v3", "v4", "neon"};
     enum { LEVELS = sizeof levels / sizeof levels[0] };
@@ -133,12 +178,15 @@ int main(int argc, char **argv) {
             printf("%8s", levels[l]);
         }
     }
-    printf("%10s%12s\n", "C library", "peer / ours");
+    printf("%10s%12s%10s%14s\n", "C library", "peer / ours", "SLEEF", "SLEEF / ours");
+    void *library = dlopen("libsleef.so.3", RTLD_NOW);
+    bool wide = sleef_is_wide();
     for (int r = 0; r < ROWS; r++) {
         const struct row *row = &rows[r];
         bool words = row->kind == SB_INVERSE_NORMAL;
         static float x[SIZE], y[SIZE];
-        double times[LEVELS + 1][MOST_PAIRS], ours[LEVELS] = {0}, best = 0.0, peer = 0.0;
+        double times[LEVELS + 2][MOST_PAIRS], ours[LEVELS] = {0}, best = 0.0, peer = 0.0, sleef = 0.0;
+        void *vector = sleef_function(library, row->sleef, wide);
         sb_array *in[LEVELS] = {NULL}, *to[LEVELS] = {NULL};
         for (int j = 0; j < SIZE; j++) {
             uint32_t word = (uint32_t)j * 2654435761u;
@@ -161,6 +209,7 @@ int main(int argc, char **argv) {
                 times[l][p] = contexts[l] ? time_ours(contexts[l], row->kind, in[l], to[l]) : 0.0;
             }
             times[LEVELS][p] = row->peer ? time_peer(row->peer, x, y) : 0.0;
+            times[LEVELS + 1][p] = vector ? time_sleef(vector, wide, x, y) : 0.0;
         }
         printf("%-16s", row->name);
         for (int l = 0; l < LEVELS; l++) {
@@ -174,9 +223,15 @@ int main(int argc, char **argv) {
         }
         if (row->peer) {
             peer = median(times[LEVELS], pairs);
-            printf("%10.2f%12.2f\n", peer, peer / best);
+            printf("%10.2f%12.2f", peer, peer / best);
         } else {
-            printf("%10s%12s\n", "-", "-");
+            printf("%10s%12s", "-", "-");
+        }
+        if (vector) {
+            sleef = median(times[LEVELS + 1], pairs);
+            printf("%10.2f%14.2f\n", sleef, sleef / best);
+        } else {
+            printf("%10s%14s\n", "-", "-");
         }
         if (out) {
             fprintf(out, "%s{\"function\": \"%s\"", r ? ",\n" : "[\n", row->name);
@@ -187,6 +242,9 @@ int main(int argc, char **argv) {
             }
             if (row->peer) {
                 fprintf(out, ", \"peer\": %.3f, \"ratio\": %.3f", peer, peer / best);
+            }
+            if (vector) {
+                fprintf(out, ", \"sleef\": %.3f, \"sleef_ratio\": %.3f", sleef, sleef / best);
             }
             fprintf(out, "}");
         }
