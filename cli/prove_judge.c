@@ -280,7 +280,7 @@ void sbi_judge(const sbi_judged *function, const uint32_t *inputs, const uint32_
     double values[MOST];
     uint8_t clear[MOST];
     const int number = function->number;
-    const bool cancels = sbi_estimate_cancels(number, NAN);
+    const bool cancels = sbi_estimate_cancels(number, (double)NAN);
 #ifdef SBI_HAVE_MPFR
     scratch w;
     mpfr_inits2(64, w.x, w.r, w.s, w.t, w.difference, (mpfr_ptr)0);
