@@ -39,6 +39,10 @@ def main():
             check(found["misrounded"] == 0, f"{name}: {found['misrounded']} misrounded")
             check(found["recorded"] == "equal", f"{name}: the hash of all outputs is {found['recorded']}")
             check(found["hard_cases"] > 0, f"{name}: no hard cases")
+    for count, code in ((2**22, 0), (1024, 3)): # judged by none, and the smaller count has no recorded hash
+        run = subprocess.run([*command, "prove", "tanh", "--count", str(count), "--hash-only"], capture_output=True, text=True)
+        check(run.returncode == code and "not judged" in run.stdout and "misrounded" not in run.stdout,
+              f"prove --hash-only of {count} inputs: exit {run.returncode}: {run.stdout}")
     for bad in (["tan"], ["exp", "--all"], [], ["exp", "--count", "3"], ["exp", "--count", "0"], ["exp", "--counts"],
                 ["exp", "--quick", "--count", "4"], ["exp", "--threads", "0"], ["exp", "--count", "8589934592"],
                 ["exp", "--isa", "v9", "--count", "2"], ["exp", "--device", "abacus", "--count", "2"]):
