@@ -23,6 +23,9 @@ VECTOR_FUNCTION(tanh)
 VECTOR_FUNCTION(erf)
 VECTOR_FUNCTION(erfc)
 #endif
+#endif
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && defined(__GLIBC__) && \
+    !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__) // (their runtimes are not up when a clone is chosen)
 #define EACH_WIDTH __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
 #define EACH_WIDTH
