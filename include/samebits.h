@@ -196,11 +196,11 @@ SB_API sb_status sb_rms_norm_backward(sb_context *ctx, const sb_array *x, const 
                                       const sb_array *dy, sb_array *dx, sb_array *dweight, sb_error *err);
 
 // Rotary embedding (pairs i, i + d/2, as Hugging Face's Llama). Tables cos, sin[p, d/2] for positions 0 .. p-1:
-// frequency_i = the real theta^(-2i/d) rounded to float32; angle = RN32(position * frequency); cos, sin of T4.
-// theta at least 1 and finite (else SB_ERR_ARGUMENT); p at most 2^29, d/2 at most 2^20 (else SB_ERR_SIZE).
-SB_API sb_status sb_rotary_table(sb_context *ctx, float theta, sb_array *cos_table, sb_array *sin_table, sb_error *err);
+// frequency_i = RN of the real theta^(-2i/d); angle = RN(position * frequency); cos, sin of T4. Real, tables and x alike.
+// theta at least 1 and below 2^128 (else SB_ERR_ARGUMENT); p at most 2^29, d/2 at most 2^20 (else SB_ERR_SIZE).
+SB_API sb_status sb_rotary_table(sb_context *ctx, double theta, sb_array *cos_table, sb_array *sin_table, sb_error *err);
 // x, y[b, t, h, d], d even; row t has position first + t, first >= 0, which the tables must cover. y may be x (in place).
-//   y_i = RN32(RN32(x_i c) - RN32(x_j s)), y_j = RN32(RN32(x_j c) + RN32(x_i s)), j = i + d/2; inverse: s negated.
+//   y_i = RN(RN(x_i c) - RN(x_j s)), y_j = RN(RN(x_j c) + RN(x_i s)), j = i + d/2; inverse: s negated.
 SB_API sb_status sb_rotary(sb_context *ctx, const sb_array *x, const sb_array *cos_table, const sb_array *sin_table,
                            int64_t first, int inverse, sb_array *y, sb_error *err);
 

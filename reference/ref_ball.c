@@ -237,8 +237,8 @@ int ref_ball_sign(const ref_ball *x) {
     return power_of_two(x->exponent - 1) > x->radius ? x->sign : 2; // (|midpoint| >= 2^(exponent - 1))
 }
 
-// limb[n + 1] 2^e to float32: the leading 120 bits or so, and one more for whatever is below.
-static float round_limbs(int sign, const uint64_t *limb, int n, int64_t e) {
+// limb[n + 1] 2^e to float32 or, wide, to float64: the leading 120 bits or so, and one more for whatever is below.
+static double round_limbs(int sign, const uint64_t *limb, int n, int64_t e, int wide) {
     uint64_t part[REF_LIMBS + 1];
     memcpy(part, limb, (size_t)(n + 1) * sizeof *part);
     int top = n;
@@ -251,11 +251,13 @@ static float round_limbs(int sign, const uint64_t *limb, int n, int64_t e) {
     int spare = part[top] >> 62 ? 2 : 0; // room for the sticky bits
     below |= spare ? (uint64_t)m & 3 : 0;
     m >>= spare;
-    return ref_round32(sign < 0, m << (2 - spare) | (below != 0), e + 64 * (top - 1) - 2 + 2 * spare);
+    m = m << (2 - spare) | (below != 0);
+    e = e + 64 * (top - 1) - 2 + 2 * spare;
+    return wide ? ref_round64(sign < 0, m, e) : (double)ref_round32(sign < 0, m, e);
 }
 
 // Decided where both ends of the interval round to one float. (After a cancellation limbs far below the radius go first.)
-int ref_ball_round32(const ref_ball *ball, float *out) {
+static int decide(const ref_ball *ball, int wide, double *out) {
     ref_ball fitting = *ball;
     const ref_ball *x = &fitting;
     if (ref_ball_sign(x) == 2)
@@ -263,7 +265,7 @@ int ref_ball_round32(const ref_ball *ball, float *out) {
     while (x->n > 2 && x->radius > ulp(x) * 0x1p60)
         fitting = ref_ball_fit(x->n - 1, x);
     if (x->sign == 0) {
-        *out = 0.0f;
+        *out = 0.0;
         return 1;
     }
     double ulps = x->radius / ulp(x) * up + 2.0; // two more, for the conversion to an integer
@@ -278,11 +280,20 @@ int ref_ball_round32(const ref_ball *ball, float *out) {
         borrow = x->limb[i] < borrow;
     }
     high[x->n] = carry;
-    float a = round_limbs(x->sign, low, x->n, x->exponent - 64 * x->n);
-    float b = round_limbs(x->sign, high, x->n, x->exponent - 64 * x->n);
+    double a = round_limbs(x->sign, low, x->n, x->exponent - 64 * x->n, wide);
+    double b = round_limbs(x->sign, high, x->n, x->exponent - 64 * x->n, wide);
     *out = a;
-    return ref_bits32(a) == ref_bits32(b);
+    return ref_bits64(a) == ref_bits64(b);
 }
+
+int ref_ball_round32(const ref_ball *x, float *out) {
+    double value = 0.0;
+    int decided = decide(x, 0, &value);
+    *out = (float)value;
+    return decided;
+}
+
+int ref_ball_round64(const ref_ball *x, double *out) { return decide(x, 1, out); }
 
 // Sum over j >= 0 of s^j z^(2j+1) / (2j+1), s = 1 for atanh and -1 for atan, z = 1/d.
 static ref_ball inverse_tangent(int n, uint32_t d, int s) {

@@ -293,17 +293,33 @@ void ref_unary_f32(sb_unary_kind kind, int64_t n, const void *x, float *out) {
 }
 
 // theta^(-p/q) = exp(-(p/q) log theta). Not a tie: theta^p M^q would be a power of two for an odd M > 1.
-float ref_power(float theta, int64_t p, int64_t q) {
+static ref_ball power(int n, double theta, int64_t p, int64_t q) {
+    ref_ball y = ref_ball_double(n, theta), above = ref_ball_integer(n, -p), below = ref_ball_integer(n, q);
+    y = ref_ball_log(&y);
+    y = ref_ball_multiply(&y, &above);
+    y = ref_ball_divide(&y, &below);
+    return ref_ball_exp(&y);
+}
+
+float ref_power_f32(float theta, int64_t p, int64_t q) {
+    float out = 1.0f;
     if (p == 0 || theta == 1.0f)
-        return 1.0f;
+        return out;
     for (int n = 3; n <= 12; n *= 2) {
-        ref_ball y = ref_ball_float(n, theta), above = ref_ball_integer(n, -p), below = ref_ball_integer(n, q);
-        y = ref_ball_log(&y);
-        y = ref_ball_multiply(&y, &above);
-        y = ref_ball_divide(&y, &below);
-        y = ref_ball_exp(&y);
-        float out;
+        ref_ball y = power(n, (double)theta, p, q);
         if (ref_ball_round32(&y, &out))
+            return out;
+    }
+    abort();
+}
+
+double ref_power_f64(double theta, int64_t p, int64_t q) {
+    double out = 1.0;
+    if (p == 0 || theta == 1.0)
+        return out;
+    for (int n = 3; n <= 12; n *= 2) {
+        ref_ball y = power(n, theta, p, q);
+        if (ref_ball_round64(&y, &out))
             return out;
     }
     abort();

@@ -85,6 +85,7 @@ ref_ball ref_ball_divide(const ref_ball *a, const ref_ball *b);
 ref_ball ref_ball_divide_by(const ref_ball *a, uint32_t d);
 int ref_ball_sign(const ref_ball *x); // of the real number; 2: the ball holds zero
 int ref_ball_round32(const ref_ball *x, float *out); // 0: not decided at this precision
+int ref_ball_round64(const ref_ball *x, double *out);
 const ref_ball *ref_ball_log_two(int n);
 const ref_ball *ref_ball_pi(int n);
 const ref_ball *ref_ball_root_pi(int n, int times); // sqrt(times pi), times 1 or 2
@@ -97,7 +98,8 @@ ref_ball ref_ball_sin(int n, float x, int cosine);
 float ref_unary(sb_unary_kind kind, float x); // all but SB_INVERSE_NORMAL
 void ref_unary_f32(sb_unary_kind kind, int64_t n, const void *x, float *out); // x: uint32 for SB_INVERSE_NORMAL
 float ref_normal(uint32_t u);                            // inverse normal of (u + 1/2) / 2^32
-float ref_power(float theta, int64_t p, int64_t q);      // RN32(theta^(-p/q)), theta > 0, 0 <= p, 0 < q
+float ref_power_f32(float theta, int64_t p, int64_t q);   // RN32(theta^(-p/q)), 1 <= theta < 2^128, 0 <= p, 0 < q
+double ref_power_f64(double theta, int64_t p, int64_t q); // RN64 likewise
 double ref_log64(double x);                              // the written sequence
 
 // ---- ref_element.c
@@ -151,8 +153,11 @@ void ref_rms_norm_backward_f32(int64_t rows, int64_t d, const float *x, const fl
 
 // ---- ref_rotary.c
 void ref_rotary_table_f32(int64_t positions, int64_t half, float theta, float *cosine, float *sine);
+void ref_rotary_table_f64(int64_t positions, int64_t half, double theta, double *cosine, double *sine);
 void ref_rotary_f32(int64_t b, int64_t t, int64_t h, int64_t d, int64_t first, int inverse, const float *x,
                     const float *cosine, const float *sine, float *y);
+void ref_rotary_f64(int64_t b, int64_t t, int64_t h, int64_t d, int64_t first, int inverse, const double *x,
+                    const double *cosine, const double *sine, double *y);
 
 // ---- ref_attention.c: T6. maximum, total may be NULL forward.
 typedef struct ref_attention {

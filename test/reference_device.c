@@ -139,9 +139,17 @@ static sb_status reference_operation(const sbi_device *device, const sbi_op *op,
     case SBI_OP_RMS_NORM_BACKWARD:
         ref_rms_norm_backward_f32(n[0], n[1], in[0], in[1], in[2], in[3], out[0], out[1]);
         return SB_OK;
-    case SBI_OP_ROTARY_TABLE: ref_rotary_table_f32(n[0], n[1], (float)r[0], out[0], out[1]); return SB_OK;
+    case SBI_OP_ROTARY_TABLE:
+        if (wide)
+            ref_rotary_table_f64(n[0], n[1], r[0], out[0], out[1]);
+        else
+            ref_rotary_table_f32(n[0], n[1], (float)r[0], out[0], out[1]);
+        return SB_OK;
     case SBI_OP_ROTARY:
-        ref_rotary_f32(n[0], n[1], n[2], n[3], n[4], n[5] != 0, in[0], in[1], in[2], out[0]);
+        if (wide)
+            ref_rotary_f64(n[0], n[1], n[2], n[3], n[4], n[5] != 0, in[0], in[1], in[2], out[0]);
+        else
+            ref_rotary_f32(n[0], n[1], n[2], n[3], n[4], n[5] != 0, in[0], in[1], in[2], out[0]);
         return SB_OK;
     case SBI_OP_ATTENTION: {
         ref_attention o = attention_of(op);

@@ -261,7 +261,7 @@ static void try_rotary(trial *t) {
     float theta = thetas[below(t, 7)];
     int inverse = (int)below(t, 2);
     WHAT("%d %d %d %d from %d, theta %g, kind %d", (int)b, (int)n, (int)h, (int)d, (int)first, (double)theta, kind);
-    BOTH(sb_rotary_table(t->ctx[t->side], theta, A(c), A(s), ERR));
+    BOTH(sb_rotary_table(t->ctx[t->side], (double)theta, A(c), A(s), ERR));
     BOTH(sb_rotary(t->ctx[t->side], A(x), A(c), A(s), first, inverse, A(y), ERR));
     t->checked[y] = true;
 }

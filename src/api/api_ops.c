@@ -132,7 +132,7 @@ sb_status sb_rms_norm_backward(sb_context *ctx, const sb_array *x, const sb_arra
     RETURN_INSIDE(sbi_rms_norm_backward(ctx, x, weight, r, dy, dx, dweight, err));
 }
 
-sb_status sb_rotary_table(sb_context *ctx, float theta, sb_array *cos_table, sb_array *sin_table, sb_error *err) {
+sb_status sb_rotary_table(sb_context *ctx, double theta, sb_array *cos_table, sb_array *sin_table, sb_error *err) {
     NEED(ctx); NEED(cos_table); NEED(sin_table);
     APART(cos_table, sin_table);
     RETURN_INSIDE(sbi_rotary_table(ctx, theta, cos_table, sin_table, err));

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rotary position embedding (J. Su et al., "RoFormer", 2021), pairs (i, i + d/2).
-#include "function.h"
+#include "function64.h"
 
-#if T_BITS == 32
-// One position a group: angle = RN32(position * frequency), its correctly rounded cosine and sine. The product is
-// exact in binary64 for positions below 2^29, so the angle is rounded once.
+// One position a group: angle = RN(position * frequency), its cosine and sine (T4). The product of a float32 is exact in
+// binary64 for positions below 2^29, so the angle is rounded once.
 KERNEL void NAME(k_rotary_table)(GLOBAL const T *RESTRICT frequency, GLOBAL T *RESTRICT cosines,
                                  GLOBAL T *RESTRICT sines, i32 pairs GROUP_PARAM) {
     GLOBAL T *c = cosines + GROUP() * pairs;
@@ -14,15 +13,15 @@ KERNEL void NAME(k_rotary_table)(GLOBAL const T *RESTRICT frequency, GLOBAL T *R
         i32 count = pairs - first < 64 ? pairs - first : 64;
         PHASE(l, count) {
             T angle = (T)(position * (f64)frequency[first + l]);
-            c[first + l] = sbi_cos_f32(angle);
-            s[first + l] = sbi_sin_f32(angle);
+            c[first + l] = NAME(sbi_cos)(angle);
+            s[first + l] = NAME(sbi_sin)(angle);
         } PHASE_END
     }
 }
 
-// The turned pair: u = RN32(RN32(x c) - RN32(y s)), v = RN32(RN32(y c) + RN32(x s)).
-FN T NAME(rotary_left)(T x, T y, T c, T s) { return sbi_canon_f32(x * c - y * s); }
-FN T NAME(rotary_right)(T x, T y, T c, T s) { return sbi_canon_f32(y * c + x * s); }
+// The turned pair: u = RN(RN(x c) - RN(y s)), v = RN(RN(y c) + RN(x s)).
+FN T NAME(rotary_left)(T x, T y, T c, T s) { return NAME(sbi_canon)(x * c - y * s); }
+FN T NAME(rotary_right)(T x, T y, T c, T s) { return NAME(sbi_canon)(y * c + x * s); }
 
 // x, y[b, t, h, 2 pairs], one (b, t) a group; its position is first + t; inverse turns back (s negated). y may be x: a
 // lane reads its pair before it writes it, so these two pointers are not RESTRICT.
@@ -44,4 +43,3 @@ KERNEL void NAME(k_rotary)(GLOBAL const T *x, GLOBAL const T *RESTRICT cosines,
         }
     }
 }
-#endif

@@ -117,7 +117,7 @@ sb_status sbi_decoder_new(sb_context *ctx, const sbi_model *model, int64_t posit
     status = sbi_array_new(ctx, SB_F32, 2, shape, &out->cosine, err);
     if (status == SB_OK) status = sbi_array_new(ctx, SB_F32, 2, shape, &out->sine, err);
     if (status == SB_OK)
-        status = sbi_rotary_table(ctx, (float)model->rope_theta, out->cosine, out->sine, err);
+        status = sbi_rotary_table(ctx, model->rope_theta, out->cosine, out->sine, err);
     if (status == SB_OK) status = sbi_tensors_new(ctx, &out->layout, &out->weights, err);
     if (status != SB_OK) sbi_decoder_free(out);
     return status;

@@ -103,7 +103,7 @@ sb_status sbi_cross_entropy(SBI_CTX, const sb_array *logits, const sb_array *tar
 sb_status sbi_cross_entropy_backward(SBI_CTX, const sb_array *logits, const sb_array *targets, double scale, sb_array *dlogits, sb_error *err);
 sb_status sbi_rms_norm(SBI_CTX, const sb_array *x, const sb_array *weight, double eps, sb_array *y, sb_array *r, sb_error *err);
 sb_status sbi_rms_norm_backward(SBI_CTX, const sb_array *x, const sb_array *weight, const sb_array *r, const sb_array *dy, sb_array *dx, sb_array *dweight, sb_error *err);
-sb_status sbi_rotary_table(SBI_CTX, float theta, sb_array *cos_table, sb_array *sin_table, sb_error *err);
+sb_status sbi_rotary_table(SBI_CTX, double theta, sb_array *cos_table, sb_array *sin_table, sb_error *err);
 sb_status sbi_rotary(SBI_CTX, const sb_array *x, const sb_array *cos_table, const sb_array *sin_table, int64_t first, int inverse, sb_array *y, sb_error *err);
 sb_status sbi_attention(SBI_CTX, const sb_attention_options *options, const sb_array *q, const sb_array *k, const sb_array *v, sb_array *y, sb_array *maximum, sb_array *total, sb_error *err);
 sb_status sbi_attention_backward(SBI_CTX, const sb_attention_options *options, const sb_array *q, const sb_array *k, const sb_array *v, const sb_array *y, const sb_array *maximum, const sb_array *total, const sb_array *dy, sb_array *dq, sb_array *dk, sb_array *dv, sb_error *err);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The float32 nearest to the real number f = theta^(-2 i / d), decided without a function of the C library.
+// The float32 or float64 nearest to the real number f = theta^(-2 i / d), decided without a function of the C library.
 //
 // With 2 i / d = p / q in lowest terms and mu the midpoint of two neighbouring floats, mu < f exactly when
 // mu^q theta^p < 1. Both are integers times a power of two, so their powers are computed as integers cut to a few
@@ -101,11 +101,12 @@ static bool product_below_one(uint64_t mu_integer, int64_t mu_exponent, int64_t 
     return below;
 }
 
-// An integer and an exponent for the float32 of these bits, doubled so that a midpoint is the odd number above.
-static uint64_t doubled(uint32_t bits, int64_t *exponent) {
-    uint32_t field = bits >> 23, fraction = bits & 0x7fffffu;
-    *exponent = (field ? (int64_t)field : 1) - 151;
-    return 2 * (uint64_t)(field ? fraction | 0x800000u : fraction);
+// An integer and an exponent for the number of these bits, doubled so that a midpoint is the odd number above. The number has
+// `fraction` bits of fraction: 23 of float32, 52 of float64.
+static uint64_t doubled(uint64_t bits, int fraction, int64_t *exponent) {
+    uint64_t field = bits >> fraction, hidden = (uint64_t)1 << fraction, part = bits & (hidden - 1);
+    *exponent = (field ? (int64_t)field : 1) - (fraction == 23 ? 127 : 1023) - fraction - 1;
+    return 2 * (field ? part | hidden : part);
 }
 
 static int64_t common_divisor(int64_t a, int64_t b) {
@@ -117,23 +118,26 @@ static int64_t common_divisor(int64_t a, int64_t b) {
     return a;
 }
 
-float sbi_rotary_frequency(float theta, int64_t i, int64_t d) {
+double sbi_rotary_frequency(double theta, int64_t i, int64_t d, int fraction) {
     if (i == 0)
-        return 1.0f;
+        return 1.0;
     int64_t divisor = common_divisor(2 * i, d), p = 2 * i / divisor, q = d / divisor;
-    union { float f; uint32_t u; } v = {theta}, answer;
+    union { double f; uint64_t u; } v = {theta}, wide;
+    union { float f; uint32_t u; } narrow;
     int64_t theta_exponent;
-    uint64_t theta_integer = doubled(v.u, &theta_exponent);
-    uint32_t low = 0, high = 0x3f800000u; // the answer, the first float whose upper midpoint is above f, is in low .. high
+    uint64_t theta_integer = doubled(v.u, 52, &theta_exponent);
+    // The answer, the first number whose upper midpoint is above f, is in low .. high.
+    uint64_t low = 0, high = (uint64_t)(fraction == 23 ? 127 : 1023) << fraction;
     while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
+        uint64_t middle = low + (high - low) / 2;
         int64_t exponent;
-        uint64_t midpoint = doubled(middle, &exponent) + 1;
+        uint64_t midpoint = doubled(middle, fraction, &exponent) + 1;
         if (product_below_one(midpoint, exponent, q, theta_integer, theta_exponent, p))
             low = middle + 1;
         else
             high = middle;
     }
-    answer.u = low;
-    return answer.f;
+    narrow.u = (uint32_t)low;
+    wide.u = low;
+    return fraction == 23 ? (double)narrow.f : wide.f;
 }

@@ -5,6 +5,6 @@
 
 #include <stdint.h>
 
-// The float32 nearest to theta^(-2 i / d): theta finite and at least 1, 0 <= 2 i < d < 2^24.
-float sbi_rotary_frequency(float theta, int64_t i, int64_t d);
+// The float32 (fraction 23) or float64 (52) nearest to theta^(-2 i / d): 1 <= theta < 2^128, 0 <= 2 i < d < 2^24.
+double sbi_rotary_frequency(double theta, int64_t i, int64_t d, int fraction);
 #endif
