@@ -26,6 +26,8 @@ enum {
     PANELS = (512 << 10) / sizeof(T),  // values of B packed at once: a part of the second cache
     STRIPS = (1280 << 10) / sizeof(T), // values of A packed at once
     FEW = 2,                        // strips for which packing B does not pay
+    AHEAD = 12,                     // steps: what they need is fetched from the second cache
+    LINE = 64 / sizeof(T),
     SCALED = 1, BIAS = 2, ACCUMULATE = 4, UPPER = 8, PART = 16 // as in product.h
 };
 
@@ -89,6 +91,8 @@ static inline __attribute__((always_inline)) void multiply(const int rows, const
             vec x = vec_all(a[i * a_row]);
             UNROLL for (int j = 0; j < ACROSS; j++) r[i][j] = vec_fma(x, y[j], r[i][j]);
         }
+        UNROLL for (int j = 0; j < WIDE; j += LINE) __builtin_prefetch(b + AHEAD * b_step + j);
+        if (!along) UNROLL for (int i = 0; i < rows; i += LINE) __builtin_prefetch(a + AHEAD * a_step + i);
         a += a_step;
         b += b_step;
     }
