@@ -35,10 +35,18 @@ static vec turned(const matrix *g, const IN *w) {
         int64_t s = p;
         for (; s + LANES <= end; s += LANES) {
             T square[LANES * LANES];
-            vec_transpose(w + s, g->column, LANES, square, LANES);
+            const T *at = (const void *)(w + s);
+            int64_t row = g->column;
             UNROLL for (int u = 0; u < LANES; u++) {
                 __builtin_prefetch(w + u * g->column + s + AHEAD);
-                r = vec_fma(vec_all((T)g->x[s + u]), vec_load(square + u * LANES), r);
+                if (WIDENS) vec_store(square + u * LANES, vec_in(w + u * g->column + s));
+            }
+            if (WIDENS) at = square, row = LANES;
+            UNROLL for (int u = 0; u < LANES; u += QUARTER) {
+                vec column[QUARTER];
+                UNROLL for (int q = 0; q < QUARTER; q++) column[q] = vec_quarters(at + q * row + u, row);
+                vec_turn_quarters(column);
+                UNROLL for (int q = 0; q < QUARTER; q++) r = vec_fma(vec_all((T)g->x[s + u + q]), column[q], r);
             }
         }
         for (; s < end; s++) {
