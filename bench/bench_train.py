@@ -3,8 +3,10 @@
 """The training step beside PyTorch: the same weights, the same samples, the same recipe.
 
 PyTorch starts from our checkpoint of step 0 and takes the samples that the recipe's random numbers name (Philox, written
-out again here), so the two loss curves must agree to a tolerance. Then both are timed: tokens a second over the steps.
-The table's last column is peer / ours (above 1: ours is faster).
+out again here), so the two loss curves must agree to a tolerance. Both are timed, in turn --pairs times: the median of
+the steps' times (ours with its ledger: every gradient and state hashed), the forward pass alone (ours by evaluation,
+--forward windows), and the most memory the process held. The table's last column is peer / ours (above 1: ours is less).
+The step of issue 3: --recipe recipes/step.json --steps 6 --pairs 3.
 
 PyTorch is looked for in this Python, then in --venv; if it is in neither, a throw-away environment is made there (a
 large download). Not part of make test.
@@ -60,10 +62,32 @@ def ours(command, recipe, data, steps, threads, out):
                                 "--until", str(steps), "--json"], stdout=subprocess.PIPE, text=True)
     for line in process.stdout:
         events.append((time.perf_counter() - start, json.loads(line)))
-    if process.wait():
-        sys.exit("the training run failed")
+    usage = wait(process, "the training run")
     took = [(at, e) for at, e in events if e["event"] == "step"]
-    return [e["loss"] for _, e in took], [b[0] - a[0] for a, b in zip(took, took[1:])]
+    return [e["loss"] for _, e in took], [b[0] - a[0] for a, b in zip(took, took[1:])], usage
+
+
+def wait(process, name):
+    """Its end; the most memory it held, in MiB."""
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        sys.exit(name + " failed")
+    return usage.ru_maxrss / 1024
+
+
+def forward_of_ours(command, run, text, length, windows, threads, top):
+    """Seconds a window: what evaluation takes for so many more of them."""
+    seconds = []
+    for count in (1, 1 + windows):
+        path = os.path.join(top, f"text-{count}")
+        with open(path, "wb") as file:
+            file.write(text[:count * length + 1])
+        start = time.perf_counter()
+        subprocess.run([command, "lm", "eval", "--checkpoint", run, "--data", path, "--whole", "--threads", str(threads), "--json"],
+                       check=True, stdout=subprocess.DEVNULL)
+        seconds.append(time.perf_counter() - start)
+    return (seconds[1] - seconds[0]) / windows
 
 
 def read_safetensors(path):
@@ -145,7 +169,14 @@ def peer(options):
         optimizer.step()
         seconds.append(time.perf_counter() - start)
         losses.append(loss.item())
-    print(json.dumps({"losses": losses, "seconds": seconds, "torch": torch.__version__}))
+    ahead = []
+    with torch.no_grad():
+        for i in range(options.forward + 1):
+            ids = text[i * length:i * length + length + 1][None]
+            start = time.perf_counter()
+            torch.nn.functional.cross_entropy(forward(ids[:, :-1]).reshape(-1, m["vocabulary"]), ids[:, 1:].reshape(-1)).item()
+            ahead.append(time.perf_counter() - start)
+    print(json.dumps({"losses": losses, "seconds": seconds, "forward": ahead[1:], "torch": torch.__version__}))
 
 
 def median(values):
@@ -159,6 +190,8 @@ def main():
     parser.add_argument("--recipe", default=os.path.join(ROOT, "recipes", "demo.json"))
     parser.add_argument("--data", default=os.path.join(ROOT, "data", "kjv.txt"))
     parser.add_argument("--steps", type=int, default=30)
+    parser.add_argument("--pairs", type=int, default=1)
+    parser.add_argument("--forward", type=int, default=4, metavar="WINDOWS")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--venv", default=os.path.join(ROOT, "build", "bench-venv"))
     parser.add_argument("--json", metavar="F")
@@ -178,22 +211,39 @@ def main():
         copy = os.path.join(top, "recipe.json")
         with open(copy, "w") as file:
             json.dump(recipe, file)
-        our_losses, our_seconds = ours(command, copy, options.data, options.steps, options.threads, run)
-        theirs = json.loads(subprocess.run(
-            [python, os.path.abspath(__file__), "--peer", "--run", run, "--data", options.data, "--steps", str(options.steps),
-             "--threads", str(options.threads), "--weights", os.path.join(run, "step-000000000", "model.safetensors")],
-            check=True, stdout=subprocess.PIPE, text=True).stdout)
-    tokens = recipe["training"]["shards"] * recipe["training"]["shard_sequences"] * recipe["training"]["sequence_length"]
+        length = recipe["training"]["sequence_length"]
+        with open(options.data, "rb") as file:
+            text = file.read()
+        us, them = {"step": [], "forward": [], "memory": []}, {"step": [], "forward": [], "memory": []}
+        for pair in range(options.pairs):
+            run = os.path.join(top, f"run-{pair}")
+            our_losses, seconds, memory = ours(command, copy, options.data, options.steps, options.threads, run)
+            us["step"] += seconds
+            us["memory"].append(memory)
+            if options.forward:
+                us["forward"].append(forward_of_ours(command, run, text, length, options.forward, options.threads, top))
+            process = subprocess.Popen(
+                [python, os.path.abspath(__file__), "--peer", "--run", run, "--data", options.data, "--steps", str(options.steps),
+                 "--threads", str(options.threads), "--forward", str(options.forward),
+                 "--weights", os.path.join(run, "step-000000000", "model.safetensors")], stdout=subprocess.PIPE, text=True)
+            theirs = json.loads(process.stdout.read())
+            them["memory"].append(wait(process, "PyTorch"))
+            them["step"] += theirs["seconds"][1:]
+            them["forward"] += theirs["forward"]
+    tokens = recipe["training"]["shards"] * recipe["training"]["shard_sequences"] * length
     worst = max(abs(a - b) / b for a, b in zip(our_losses, theirs["losses"]))
     first = abs(our_losses[0] - theirs["losses"][0]) / theirs["losses"][0]
-    print(f"loss: first step {our_losses[0]:.6f} (PyTorch {theirs['torch']}: {theirs['losses'][0]:.6f}), last {our_losses[-1]:.6f} "
-          f"({theirs['losses'][-1]:.6f}); largest relative difference {worst:.2e}")
-    us, them = median(our_seconds), median(theirs["seconds"][1:])
-    print(f"{'training step':<34}{'ours ms':>12}{'PyTorch ms':>12}{'tokens/s':>12}{'peer / ours':>13}")
-    print(f"{recipe['name'] + ', ' + str(options.threads) + ' threads':<34}{us * 1e3:>12.1f}{them * 1e3:>12.1f}{tokens / us:>12.0f}{them / us:>13.2f}")
+    print(f"loss: first step {our_losses[0]:.5f} (PyTorch {theirs['torch']}: {theirs['losses'][0]:.5f}), last {our_losses[-1]:.5f} "
+          f"({theirs['losses'][-1]:.5f}); largest relative difference {worst:.2e}")
+    us, them = ({name: median(values) for name, values in side.items() if values} for side in (us, them))
+    print(f"{recipe['name'] + ', ' + str(options.threads) + ' threads':<34}{'ours':>12}{'PyTorch':>12}{'':>12}{'peer / ours':>13}")
+    for name, each in (("step", tokens), ("forward", length)):
+        if name in us:
+            print(f"{name + ', ms (tokens/s)':<34}{us[name] * 1e3:>12.1f}{them[name] * 1e3:>12.1f}{each / us[name]:>12.0f}{them[name] / us[name]:>13.2f}")
+    print(f"{'memory at most, MiB':<34}{us['memory']:>12.0f}{them['memory']:>12.0f}{'':>12}{them['memory'] / us['memory']:>13.2f}")
     if options.json:
         with open(options.json, "w") as file:
-            json.dump({"recipe": recipe["name"], "threads": options.threads, "ours_seconds": us, "peer_seconds": them, "ratio": them / us,
+            json.dump({"recipe": recipe["name"], "threads": options.threads, "ours": us, "peer_measures": them, "ratio": them["step"] / us["step"],
                        "largest_loss_difference": worst, "our_losses": our_losses, "peer_losses": theirs["losses"],
                        "peer": "PyTorch " + theirs["torch"]}, file, indent=1)
     good = math.isfinite(worst) and first < 1e-5 and worst < 5e-3

@@ -219,7 +219,7 @@ typedef struct sb_attention_options {
     int64_t prefix; // below 0: SB_ERR_ARGUMENT
     const sb_array *mask; // uint8[b, s], 0: absent; NULL: all are there
 } sb_attention_options;
-// maximum[b, t, h] float32 and total[b, t, h] float64 (M and L of T6), kept for backward; both may be NULL.
+// maximum[b, t, h] of the type of q and total[b, t, h] float64 (M and L of T6), kept for backward; both may be NULL.
 SB_API sb_status sb_attention(sb_context *ctx, const sb_attention_options *options, const sb_array *q, const sb_array *k,
                               const sb_array *v, sb_array *y, sb_array *maximum, sb_array *total, sb_error *err);
 // From y, maximum and total as sb_attention wrote them: dq of q's shape, dk and dv of k's.

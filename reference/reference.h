@@ -173,6 +173,11 @@ void ref_attention_f32(const ref_attention *o, const float *q, const float *k, c
 void ref_attention_backward_f32(const ref_attention *o, const float *q, const float *k, const float *v, const float *y,
                                 const float *maximum, const double *total, const float *dy, float *dq, float *dk,
                                 float *dv);
+void ref_attention_f64(const ref_attention *o, const double *q, const double *k, const double *v, double *y, double *maximum,
+                       double *total);
+void ref_attention_backward_f64(const ref_attention *o, const double *q, const double *k, const double *v, const double *y,
+                                const double *maximum, const double *total, const double *dy, double *dq, double *dk,
+                                double *dv);
 
 // ---- ref_gather.c: rows of `bytes`; dtype is that of the indices
 void ref_gather(int64_t bytes, int64_t count, const void *x, sb_dtype dtype, const void *indices, void *out);

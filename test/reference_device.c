@@ -153,12 +153,18 @@ static sb_status reference_operation(const sbi_device *device, const sbi_op *op,
         return SB_OK;
     case SBI_OP_ATTENTION: {
         ref_attention o = attention_of(op);
-        ref_attention_f32(&o, in[0], in[1], in[2], out[0], out[1], out[2]);
+        if (wide)
+            ref_attention_f64(&o, in[0], in[1], in[2], out[0], out[1], out[2]);
+        else
+            ref_attention_f32(&o, in[0], in[1], in[2], out[0], out[1], out[2]);
         return SB_OK;
     }
     case SBI_OP_ATTENTION_BACKWARD: {
         ref_attention o = attention_of(op);
-        ref_attention_backward_f32(&o, in[0], in[1], in[2], in[4], in[5], in[6], in[7], out[0], out[1], out[2]);
+        if (wide)
+            ref_attention_backward_f64(&o, in[0], in[1], in[2], in[4], in[5], in[6], in[7], out[0], out[1], out[2]);
+        else
+            ref_attention_backward_f32(&o, in[0], in[1], in[2], in[4], in[5], in[6], in[7], out[0], out[1], out[2]);
         return SB_OK;
     }
     case SBI_OP_GATHER: ref_gather(n[1] * item, n[2], in[0], op->in[1]->dtype, in[1], out[0]); return SB_OK;

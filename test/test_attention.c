@@ -432,6 +432,81 @@ static void check_gradients(void) {
     run_free(&r);
 }
 
+// float64: near the same formulas in long double, every context alike, a token decoded alone, a row without a key.
+static void check_wide(shape p) {
+    int64_t nq = p.b * p.t * p.h * p.d, nk = p.b * p.s * p.g * p.d, rows = p.b * p.t * p.h;
+    double *x[8], *first[4] = {0};
+    const int64_t size[8] = {nq, nk, nk, nq, nq, nk, nk, nq}; // q k v y dq dk dv dy
+    for (int i = 0; i < 8; i++) {
+        x[i] = malloc((size_t)size[i] * 8);
+        for (int64_t j = 0; j < size[i]; j++) x[i][j] = (double)value() + (double)value() * 0x1p-31;
+    }
+    double *m = malloc((size_t)rows * 8), *l = malloc((size_t)rows * 8);
+    for (int n = 0; n < context_count; n++) {
+        sb_context *ctx = contexts[n];
+        sb_array *mask = p.mask ? array(ctx, SB_U8, 2, p.b, p.s, 0, 0, (void *)(uintptr_t)p.mask) : NULL, *a[8];
+        const sb_attention_options o = {sizeof o, p.causal, p.first, p.keys, p.scale, p.window, p.prefix, mask};
+        for (int i = 0; i < 8; i++) a[i] = size[i] == nq && i != 1 && i != 2 && i != 5 && i != 6 ? array(ctx, SB_F64, 4, p.b, p.t, p.h, p.d, x[i]) : array(ctx, SB_F64, 4, p.b, p.s, p.g, p.d, x[i]);
+        sb_array *am = array(ctx, SB_F64, 3, p.b, p.t, p.h, 0, m), *al = array(ctx, SB_F64, 3, p.b, p.t, p.h, 0, l);
+        sb_error err = {0};
+        CHECK(sb_attention(ctx, &o, a[0], a[1], a[2], a[3], am, al, &err) == SB_OK, "%s", err.message);
+        CHECK(sb_attention_backward(ctx, &o, a[0], a[1], a[2], a[3], am, al, a[7], a[4], a[5], a[6], &err) == SB_OK, "%s", err.message);
+        for (int i = 3; i < 7; i++) {
+            if (n == 0) memcpy(first[i - 3] = malloc((size_t)size[i] * 8), x[i], (size_t)size[i] * 8);
+            CHECK(same(x[i], first[i - 3], size[i] * 8), "float64: output %d, %s", i, sb_context_isa(ctx));
+        }
+        for (int i = 0; i < 8; i++) sb_array_free(a[i]);
+        sb_array_free(am), sb_array_free(al), sb_array_free(mask);
+    }
+    long double *dk = calloc((size_t)nk, sizeof *dk), *dv = calloc((size_t)nk, sizeof *dv), *e = malloc((size_t)p.s * sizeof *e);
+    const double scale = p.scale != 0.0 ? p.scale : 1.0 / sqrt((double)p.d);
+    for (int64_t r = 0; r < rows; r++) {
+        int64_t h = r % p.h, i = r / p.h % p.t, b = r / p.h / p.t, d = p.d;
+        long double mass = 0, out[64] = {0}, whole = 0, dq[64] = {0};
+#define AT_KEY(j) (((b * p.s + (j)) * p.g + h / (p.h / p.g)) * d)
+        for (int64_t j = 0; j < p.s; j++) {
+            long double score = 0;
+            for (int64_t c = 0; c < d; c++) score += (long double)x[0][r * d + c] * (long double)x[1][AT_KEY(j) + c];
+            e[j] = masked(&p, b, i, j) ? 0 : expl(score * (long double)scale);
+            mass += e[j];
+        }
+        for (int64_t j = 0; j < p.s; j++)
+            for (int64_t c = 0; c < d && e[j] > 0; c++) out[c] += e[j] / mass * (long double)x[2][AT_KEY(j) + c];
+        for (int64_t c = 0; c < d; c++) {
+            whole += out[c] * (long double)x[7][r * d + c];
+            CHECK(fabsl(out[c] - (long double)x[3][r * d + c]) < 1e-14L, "float64 y");
+        }
+        for (int64_t j = 0; j < p.s; j++) {
+            if (e[j] == 0) continue;
+            long double dp = 0, P = e[j] / mass;
+            for (int64_t c = 0; c < d; c++) dp += (long double)x[7][r * d + c] * (long double)x[2][AT_KEY(j) + c];
+            long double ds = P * (dp - whole) * (long double)scale;
+            for (int64_t c = 0; c < d; c++) {
+                dq[c] += ds * (long double)x[1][AT_KEY(j) + c];
+                dk[AT_KEY(j) + c] += ds * (long double)x[0][r * d + c];
+                dv[AT_KEY(j) + c] += P * (long double)x[7][r * d + c];
+            }
+        }
+        for (int64_t c = 0; c < d; c++) CHECK(fabsl(dq[c] - (long double)x[4][r * d + c]) < 1e-13L, "float64 dq");
+    }
+    for (int64_t i = 0; i < nk; i++) {
+        CHECK(fabsl(dk[i] - (long double)x[5][i]) < 1e-13L, "float64 dk: %g", (double)dk[i] - x[5][i]);
+        CHECK(fabsl(dv[i] - (long double)x[6][i]) < 1e-13L, "float64 dv: %g", (double)dv[i] - x[6][i]);
+    }
+    for (int i = 0; i < 8; i++) free(x[i]);
+    for (int i = 0; i < 4; i++) free(first[i]);
+    free(m), free(l), free(dk), free(dv), free(e);
+}
+
+static void check_wides(void) {
+    static uint8_t mask[2 * 290];
+    for (int i = 0; i < 580; i++) mask[i] = value() > -1.0f && i >= 290; // the first of two batches has no key
+    check_wide((shape){2, 40, 4, 16, 40, 2, 1, 0, 0, .scale = 0});
+    check_wide((shape){1, 9, 2, 7, 290, 1, 0, 0, 280, .scale = 0.3});
+    check_wide((shape){1, 300, 1, 4, 300, 1, 1, 0, 0, .window = 20, .prefix = 3});
+    check_wide((shape){2, 20, 2, 5, 290, 1, 1, 265, 0, .window = 150, .mask = mask});
+}
+
 static void check_refusals(void) {
     sb_context *ctx = contexts[0];
     static float data[4096];
@@ -485,6 +560,7 @@ int main(void) {
     check_decodes();
     check_masked_row();
     check_gradients();
+    check_wides();
     check_refusals();
     for (int i = 0; i < context_count; i++) {
         sb_context_free(contexts[i]);

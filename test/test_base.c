@@ -133,6 +133,15 @@ static void test_sha256(void) {
         }
     uint32_t plain[8], fast[8];
     for (size_t i = 0; i < 8; i++) plain[i] = fast[i] = (uint32_t)i * 0x9e3779b9u;
+    for (size_t size = 0; size < 4000; size += 61) { // two at once
+        uint8_t want[2][32], two[2][32];
+        sbi_sha256 hash[2];
+        for (int i = 0; i < 2; i++) sb_sha256(data + 5 * i, size, want[i]), sbi_sha256_start(&hash[i]);
+        sbi_sha256_add_two(&hash[0], data, &hash[1], data + 5, size / 3);
+        sbi_sha256_add_two(&hash[0], data + size / 3, &hash[1], data + 5 + size / 3, size - size / 3);
+        for (int i = 0; i < 2; i++) sbi_sha256_end(&hash[i], two[i]);
+        CHECK(memcmp(want, two, sizeof two) == 0, "two at once, %zu bytes", size);
+    }
     sbi_sha256_blocks_plain(plain, data + 1, 1024);
     if (sbi_sha256_instructions()) {
         sbi_sha256_blocks_fast(fast, data + 1, 1024);

@@ -29,6 +29,12 @@ static const uint32_t round_constants[64] = {
     0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
     0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
 
+#if defined(__clang__)
+#define UNROLL _Pragma("clang loop unroll(full)")
+#elif defined(__GNUC__)
+#define UNROLL _Pragma("GCC unroll 16")
+#endif
+
 static uint32_t rotate(uint32_t x, int n) {
     return x >> n | x << (32 - n);
 }
@@ -65,37 +71,56 @@ bool sbi_sha256_instructions(void) {
     return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b >> 29 & 1);
 }
 
-// The instructions hold the state as ABEF and CDGH, do two rounds at a time, and expand four words at a time.
-__attribute__((target("sha,sse4.1"))) void sbi_sha256_blocks_fast(uint32_t state[8], const uint8_t *data,
-                                                                 size_t blocks) {
+// The instructions hold the state as ABEF and CDGH, do two rounds at a time, and expand four words at a time. Each waits
+// for the one before it, so a second message costs little more than one: `count` of them, 1 or 2, go side by side.
+#define TARGET __attribute__((target("sha,sse4.1")))
+TARGET static inline __attribute__((always_inline)) void fold_blocks(const int count, uint32_t *const *state,
+                                                                     const uint8_t *const *data, size_t blocks) {
     const __m128i swap = _mm_set_epi64x(0x0c0d0e0f08090a0bLL, 0x0405060700010203LL);
-    __m128i dcba = _mm_loadu_si128((const __m128i *)(const void *)state);
-    __m128i hgfe = _mm_loadu_si128((const __m128i *)(const void *)(state + 4));
-    __m128i cdab = _mm_shuffle_epi32(dcba, 0xb1), efgh = _mm_shuffle_epi32(hgfe, 0x1b);
-    __m128i abef = _mm_alignr_epi8(cdab, efgh, 8), cdgh = _mm_blend_epi16(efgh, cdab, 0xf0);
-    for (; blocks; blocks--, data += 64) {
-        const __m128i abef_before = abef, cdgh_before = cdgh;
-        __m128i w[4];
-        for (int i = 0; i < 16; i++) {
-            __m128i *now = &w[i % 4];
-            if (i < 4) {
-                *now = _mm_shuffle_epi8(_mm_loadu_si128((const __m128i *)(const void *)(data + 16 * i)), swap);
-            } else { // w[t] = s1(w[t-2]) + w[t-7] + s0(w[t-15]) + w[t-16], four t at once
-                __m128i w7 = _mm_alignr_epi8(w[(i + 3) % 4], w[(i + 2) % 4], 4);
-                *now = _mm_sha256msg2_epu32(
-                    _mm_add_epi32(_mm_sha256msg1_epu32(*now, w[(i + 1) % 4]), w7), w[(i + 3) % 4]);
-            }
-            __m128i sum = _mm_add_epi32(
-                *now, _mm_loadu_si128((const __m128i *)(const void *)(round_constants + 4 * i)));
-            cdgh = _mm_sha256rnds2_epu32(cdgh, abef, sum);
-            abef = _mm_sha256rnds2_epu32(abef, cdgh, _mm_shuffle_epi32(sum, 0x0e));
-        }
-        abef = _mm_add_epi32(abef, abef_before);
-        cdgh = _mm_add_epi32(cdgh, cdgh_before);
+    __m128i abef[2], cdgh[2];
+    for (int m = 0; m < count; m++) {
+        __m128i dcba = _mm_loadu_si128((const __m128i *)(const void *)state[m]);
+        __m128i hgfe = _mm_loadu_si128((const __m128i *)(const void *)(state[m] + 4));
+        __m128i cdab = _mm_shuffle_epi32(dcba, 0xb1), efgh = _mm_shuffle_epi32(hgfe, 0x1b);
+        abef[m] = _mm_alignr_epi8(cdab, efgh, 8), cdgh[m] = _mm_blend_epi16(efgh, cdab, 0xf0);
     }
-    __m128i feba = _mm_shuffle_epi32(abef, 0x1b), dchg = _mm_shuffle_epi32(cdgh, 0xb1);
-    _mm_storeu_si128((__m128i *)(void *)state, _mm_blend_epi16(feba, dchg, 0xf0));
-    _mm_storeu_si128((__m128i *)(void *)(state + 4), _mm_alignr_epi8(dchg, feba, 8));
+    for (size_t block = 0; block < blocks; block++) {
+        __m128i w[2][4], abef_before[2], cdgh_before[2];
+        for (int m = 0; m < count; m++) abef_before[m] = abef[m], cdgh_before[m] = cdgh[m];
+        UNROLL for (int i = 0; i < 16; i++) {
+            const __m128i constants = _mm_loadu_si128((const __m128i *)(const void *)(round_constants + 4 * i));
+            UNROLL for (int m = 0; m < count; m++) {
+                __m128i *now = &w[m][i % 4];
+                if (i < 4) {
+                    *now = _mm_shuffle_epi8(_mm_loadu_si128((const __m128i *)(const void *)(data[m] + 64 * block + 16 * (size_t)i)), swap);
+                } else { // w[t] = s1(w[t-2]) + w[t-7] + s0(w[t-15]) + w[t-16], four t at once
+                    __m128i w7 = _mm_alignr_epi8(w[m][(i + 3) % 4], w[m][(i + 2) % 4], 4);
+                    *now = _mm_sha256msg2_epu32(_mm_add_epi32(_mm_sha256msg1_epu32(*now, w[m][(i + 1) % 4]), w7),
+                                                w[m][(i + 3) % 4]);
+                }
+                __m128i sum = _mm_add_epi32(*now, constants);
+                cdgh[m] = _mm_sha256rnds2_epu32(cdgh[m], abef[m], sum);
+                abef[m] = _mm_sha256rnds2_epu32(abef[m], cdgh[m], _mm_shuffle_epi32(sum, 0x0e));
+            }
+        }
+        for (int m = 0; m < count; m++) {
+            abef[m] = _mm_add_epi32(abef[m], abef_before[m]);
+            cdgh[m] = _mm_add_epi32(cdgh[m], cdgh_before[m]);
+        }
+    }
+    for (int m = 0; m < count; m++) {
+        __m128i feba = _mm_shuffle_epi32(abef[m], 0x1b), dchg = _mm_shuffle_epi32(cdgh[m], 0xb1);
+        _mm_storeu_si128((__m128i *)(void *)state[m], _mm_blend_epi16(feba, dchg, 0xf0));
+        _mm_storeu_si128((__m128i *)(void *)(state[m] + 4), _mm_alignr_epi8(dchg, feba, 8));
+    }
+}
+
+TARGET void sbi_sha256_blocks_fast(uint32_t state[8], const uint8_t *data, size_t blocks) {
+    fold_blocks(1, &state, &data, blocks);
+}
+
+TARGET static void two_blocks_fast(uint32_t *const *state, const uint8_t *const *data, size_t blocks) {
+    fold_blocks(2, state, data, blocks);
 }
 #elif HAVE_INSTRUCTIONS
 bool sbi_sha256_instructions(void) {
@@ -133,14 +158,18 @@ void sbi_sha256_blocks_fast(uint32_t state[8], const uint8_t *data, size_t block
 }
 #endif
 
-static void add_blocks(uint32_t state[8], const uint8_t *data, size_t blocks) {
+static bool fast(void) {
     static atomic_int known; // 0: not asked yet, 1: no, 2: yes. A property of the machine: asking twice is harmless
     int now = atomic_load_explicit(&known, memory_order_relaxed);
     if (now == 0) {
         now = sbi_sha256_instructions() ? 2 : 1;
         atomic_store_explicit(&known, now, memory_order_relaxed);
     }
-    if (now == 2)
+    return now == 2;
+}
+
+static void add_blocks(uint32_t state[8], const uint8_t *data, size_t blocks) {
+    if (fast())
         sbi_sha256_blocks_fast(state, data, blocks);
     else
         sbi_sha256_blocks_plain(state, data, blocks);
@@ -167,6 +196,22 @@ void sbi_sha256_add(sbi_sha256 *hash, const void *data, size_t bytes) {
     }
     if (bytes >= 64) add_blocks(hash->state, from, bytes / 64);
     memcpy(hash->block, from + bytes / 64 * 64, bytes % 64);
+}
+
+void sbi_sha256_add_two(sbi_sha256 *one, const void *data, sbi_sha256 *other, const void *more, size_t bytes) {
+    size_t whole = 0;
+#if defined(__x86_64__)
+    if (fast() && one->bytes % 64 == 0 && other->bytes % 64 == 0) {
+        uint32_t *const states[2] = {one->state, other->state};
+        const uint8_t *const from[2] = {data, more};
+        whole = bytes / 64 * 64;
+        two_blocks_fast(states, from, whole / 64);
+        one->bytes += whole;
+        other->bytes += whole;
+    }
+#endif
+    sbi_sha256_add(one, (const uint8_t *)data + whole, bytes - whole);
+    sbi_sha256_add(other, (const uint8_t *)more + whole, bytes - whole);
 }
 
 void sbi_sha256_end(sbi_sha256 *hash, uint8_t out[32]) {

@@ -19,12 +19,20 @@
 // be told apart. `plain` says which rows of the other operand are finite.
 //
 // The method of blocks: T. Dao et al., "FlashAttention", 2022.
-#include "function.h"
+#include "function64.h"
 #include "sum.h"
 
+#ifdef SBI_TUNED
+#include "tuned/chains.h"
+#endif
+
 #if T_BITS == 32
-#define SBI_NONE FLOAT32(0xff800000u)   // -inf: the score of an absent key
-#define SBI_ABSENT FLOAT32(0x80000000u) // -0: its weight
+#define SBI_NONE NAME(sbi_none)()     // -inf: the score of an absent key
+#define SBI_ABSENT NAME(sbi_absent)() // -0: its weight
+FN f32 sbi_none_f32(void) { return FLOAT32(0xff800000u); }
+FN f64 sbi_none_f64(void) { return FLOAT64(0xfff0000000000000u); }
+FN f32 sbi_absent_f32(void) { return FLOAT32(0x80000000u); }
+FN f64 sbi_absent_f64(void) { return FLOAT64(0x8000000000000000u); }
 
 // x as a place among 0 .. most.
 FN i32 sbi_within(i64 x, i32 most) { return x < 0 ? 0 : x < most ? (i32)x : most; }
@@ -39,6 +47,7 @@ FN i32 sbi_sees(i32 open, i32 always, i32 j, i32 least, i32 limit) {
 
 // The block from b on that a query may see: b itself, or `start` where nothing lies between the prefix and a window.
 FN i64 sbi_next_block(i64 b, i64 prefix, i64 start) { return b >= prefix && b < start ? start : b; }
+#endif
 
 // 1 if x[0 .. d-1] are all finite.
 FN i32 NAME(sbi_row_plain)(GLOBAL const T *RESTRICT x, i32 d) {
@@ -100,50 +109,10 @@ KERNEL void NAME(k_attention)(GLOBAL const T *RESTRICT q, GLOBAL const T *RESTRI
         }
         PHASE(l, 32) { AT(top, l) = SBI_NONE; }
         LANE_END
-        for (i32 j = 0; j < 128; j++) {
-            PHASE(l, 32) { ATI(weight, l, j) = (T)0; }
-            LANE_END
-        }
-        for (i32 j0 = 0; j0 < count; j0 += 16) { // dots: four keys by four channels a phase
-            i32 j1 = j0 + 16 < count ? j0 + 16 : count, c = 0;
-            for (; c + 4 <= d; c += 4) {
-                i32 j = j0;
-                for (; j + 4 <= j1; j += 4) {
-                    GLOBAL const T *x = kb + j * stride + c;
-                    PHASE(l, 32) {
-                        T q0 = ATI(query, l, c), q1 = ATI(query, l, c + 1);
-                        T q2 = ATI(query, l, c + 2), q3 = ATI(query, l, c + 3);
-                        UNROLL for (i32 u = 0; u < 4; u++) {
-                            T r = ATI(weight, l, j + u);
-                            r = NAME(FMA)(x[u * stride], q0, r);
-                            r = NAME(FMA)(x[u * stride + 1], q1, r);
-                            r = NAME(FMA)(x[u * stride + 2], q2, r);
-                            r = NAME(FMA)(x[u * stride + 3], q3, r);
-                            ATI(weight, l, j + u) = r;
-                        }
-                    }
-                    LANE_END
-                }
-                for (; j < j1; j++) {
-                    GLOBAL const T *x = kb + j * stride + c;
-                    PHASE(l, 32) {
-                        T r = ATI(weight, l, j);
-                        r = NAME(FMA)(x[0], ATI(query, l, c), r);
-                        r = NAME(FMA)(x[1], ATI(query, l, c + 1), r);
-                        r = NAME(FMA)(x[2], ATI(query, l, c + 2), r);
-                        r = NAME(FMA)(x[3], ATI(query, l, c + 3), r);
-                        ATI(weight, l, j) = r;
-                    }
-                    LANE_END
-                }
-            }
-            for (; c < d; c++) {
-                for (i32 j = j0; j < j1; j++) {
-                    PHASE(l, 32) { ATI(weight, l, j) = NAME(FMA)(kb[j * stride + c], ATI(query, l, c), ATI(weight, l, j)); }
-                    LANE_END
-                }
-            }
-        }
+#define DOTS_OUT weight
+#define DOTS_LANES query
+#define DOTS_ROWS kb
+#include "attention_dots.h"
         for (i32 j = 0; j < count; j++) {
             i32 always = b0 + j < prefix, open = shown[j];
             PHASE(l, 32) {
@@ -229,7 +198,16 @@ KERNEL void NAME(k_attention)(GLOBAL const T *RESTRICT q, GLOBAL const T *RESTRI
 KERNEL void NAME(k_attention_rows)(GLOBAL const T *RESTRICT y, GLOBAL const T *RESTRICT dy, GLOBAL const f64 *RESTRICT total,
                                    GLOBAL T *RESTRICT share, GLOBAL T *RESTRICT delta, i32 d GROUP_PARAM) {
     SHARED f64 part[32];
-    sbi_sum_products(dy + GROUP() * d, y + GROUP() * d, d, part);
+    PHASE(l, 32) { part[l] = K(0.0); }
+    PHASE_END
+    for (i32 c = 0; c < d; c += 32) {
+        PHASE(l, sbi_lanes(d - c, 32)) {
+            i64 at = GROUP() * d + c + l;
+            part[l] = part[l] + (f64)dy[at] * (f64)y[at];
+        }
+        PHASE_END
+    }
+    sbi_sum_tree(part);
     PHASE(l, 1) {
         share[GROUP()] = (T)(K(1.0) / total[GROUP()]);
         delta[GROUP()] = (T)(part[0] + K(0.0));
@@ -291,11 +269,13 @@ KERNEL void NAME(k_attention_dq)(GLOBAL const T *RESTRICT q, GLOBAL const T *RES
 #define KEYS_ROWS kb
 #include "attention_keys.h"
         if (some) {
-#define DOTS_MOST 128 // q k and dO v
-#define DOTS_A query
-#define DOTS_B slope
-#define DOTS_X kb
-#define DOTS_Z vb
+#define DOTS_OUT weight
+#define DOTS_LANES query
+#define DOTS_ROWS kb
+#include "attention_dots.h"
+#define DOTS_OUT change
+#define DOTS_LANES slope
+#define DOTS_ROWS vb
 #include "attention_dots.h"
             for (i32 j = 0; j < count; j++) {
                 i32 always = b0 + j < prefix, open = shown[j];
@@ -400,11 +380,13 @@ KERNEL void NAME(k_attention_dkv)(GLOBAL const T *RESTRICT q, GLOBAL const T *RE
                 }
             }
             PHASE_END
-#define DOTS_MOST 64 // k q and v dO
-#define DOTS_A key
-#define DOTS_B value
-#define DOTS_X qb
-#define DOTS_Z pb
+#define DOTS_OUT weight
+#define DOTS_LANES key
+#define DOTS_ROWS qb
+#include "attention_dots.h"
+#define DOTS_OUT change
+#define DOTS_LANES value
+#define DOTS_ROWS pb
 #include "attention_dots.h"
             for (i32 i = 0; i < count; i++) {
                 T best = maximum[at + i * h], part = share[at + i * h], mean = delta[at + i * h];
@@ -468,4 +450,3 @@ KERNEL void NAME(k_attention_dkv)(GLOBAL const T *RESTRICT q, GLOBAL const T *RE
     }
     LANE_END
 }
-#endif

@@ -5,32 +5,27 @@
 //   ROWS_INTO     an array of lanes, by channel
 //   ROWS_FACTOR   an array of lanes, by row; finite rows: -0 or +0 where absent
 //   ROWS_FROM     a pointer to the rows, `stride` apart
-for (i32 j = 0; j < count; j += 4) { // four rows by four channels a phase
-    GLOBAL const T *x = ROWS_FROM + j * stride;
-    i32 c = 0, four = j + 4 <= count && plain[j] && plain[j + 1] && plain[j + 2] && plain[j + 3];
-    for (; four && c + 4 <= d; c += 4) {
-        PHASE(l, 32) {
-            T e0 = ATI(ROWS_FACTOR, l, j), e1 = ATI(ROWS_FACTOR, l, j + 1);
-            T e2 = ATI(ROWS_FACTOR, l, j + 2), e3 = ATI(ROWS_FACTOR, l, j + 3);
-            UNROLL for (i32 u = 0; u < 4; u++) {
-                T r = ATI(ROWS_INTO, l, c + u);
-                r = NAME(FMA)(e0, x[c + u], r);
-                r = NAME(FMA)(e1, x[stride + c + u], r);
-                r = NAME(FMA)(e2, x[2 * stride + c + u], r);
-                r = NAME(FMA)(e3, x[3 * stride + c + u], r);
-                ATI(ROWS_INTO, l, c + u) = r;
-            }
-        }
-        LANE_END
+for (i32 j = 0, upto = 0; j < count; j = upto) { // as many finite rows as follow each other, or one that is not
+    for (upto = j; upto < count && plain[upto]; upto++) {
     }
-    for (i32 i = j; i < j + 4 && i < count; i++, x += stride) {
-        for (i32 n = c; n < d; n++) {
+#define CHAIN_OUT(l, u) ATI(ROWS_INTO, l, u)
+#define CHAIN_FACTOR(l, s) ATI(ROWS_FACTOR, l, j + s)
+#define CHAIN_X (ROWS_FROM + j * stride)
+#define CHAIN_ROW 1
+#define CHAIN_STEP stride
+#define CHAIN_ROWS d
+#define CHAIN_STEPS (upto - j)
+#include "attention_chains.h"
+    if (upto == j) {
+        GLOBAL const T *x = ROWS_FROM + j * stride;
+        for (i32 c = 0; c < d; c++) {
             PHASE(l, 32) {
-                T r = ATI(ROWS_INTO, l, n), next = NAME(FMA)(ATI(ROWS_FACTOR, l, i), x[n], r);
-                ATI(ROWS_INTO, l, n) = NAME(BITS)(ATI(weight, l, i)) == NAME(BITS)(SBI_ABSENT) ? r : next;
+                T r = ATI(ROWS_INTO, l, c), next = NAME(FMA)(ATI(ROWS_FACTOR, l, j), x[c], r);
+                ATI(ROWS_INTO, l, c) = NAME(BITS)(ATI(weight, l, j)) == NAME(BITS)(SBI_ABSENT) ? r : next;
             }
             LANE_END
         }
+        upto++;
     }
 }
 #undef ROWS_INTO

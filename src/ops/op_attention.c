@@ -22,7 +22,7 @@ static sb_status attention_kernels(sb_context *ctx, const sbi_op *op, sb_error *
         SBI_OUT(op->out[1]),    SBI_OUT(op->out[2]),     SBI_INT(t),        SBI_INT(h),         SBI_INT(d),
         SBI_INT(s),             SBI_INT(g),              SBI_INT(first),    SBI_INT(keys),      SBI_INT(ahead_of(op)),
         SBI_INT(behind_of(op)), SBI_INT(prefix),         SBI_REAL(op->r[0])};
-    return sbi_launch(ctx, SBI_ID_k_attention_f32, b * h * ((t + 31) / 32), args, err);
+    return sbi_launch(ctx, SBI_TYPED(op->in[0]->dtype, k_attention), b * h * ((t + 31) / 32), args, err);
 }
 
 static sb_status attention_backward_kernels(sb_context *ctx, const sbi_op *op, sb_error *err) {
@@ -31,20 +31,21 @@ static sb_status attention_backward_kernels(sb_context *ctx, const sbi_op *op, s
     const int64_t *n = op->n;
     int64_t b = n[0], t = n[1], h = n[2], d = n[3], s = n[4], g = n[5], first = n[7], keys = n[8], prefix = n[10];
     int64_t ahead = ahead_of(op), behind = behind_of(op);
+    sb_dtype real = q->dtype;
     sb_array *share = NULL, *delta = NULL;
-    sb_status status = sbi_scratch(ctx, SB_F32, b * t * h, &share, err);
+    sb_status status = sbi_scratch(ctx, real, b * t * h, &share, err);
     if (status == SB_OK) {
-        status = sbi_scratch(ctx, SB_F32, b * t * h, &delta, err);
+        status = sbi_scratch(ctx, real, b * t * h, &delta, err);
     }
     if (status == SB_OK && b * t * h > 0) {
         const sbi_arg rows[] = {SBI_IN(y), SBI_IN(dy), SBI_IN(total), SBI_OUT(share), SBI_OUT(delta), SBI_INT(d)};
-        status = sbi_launch(ctx, SBI_ID_k_attention_rows_f32, b * t * h, rows, err);
+        status = sbi_launch(ctx, SBI_TYPED(real, k_attention_rows), b * t * h, rows, err);
         const sbi_arg args[] = {
             SBI_IN(q),      SBI_IN(k),      SBI_IN(v),           SBI_IN(mask),   SBI_IN(dy),      SBI_IN(maximum), SBI_IN(share),
             SBI_IN(delta),  SBI_OUT(op->out[0]), SBI_INT(t),     SBI_INT(h),     SBI_INT(d),      SBI_INT(s),      SBI_INT(g),
             SBI_INT(first), SBI_INT(keys),  SBI_INT(ahead),      SBI_INT(behind), SBI_INT(prefix), SBI_REAL(op->r[0])};
         if (status == SB_OK) {
-            status = sbi_launch(ctx, SBI_ID_k_attention_dq_f32, b * h * ((t + 31) / 32), args, err);
+            status = sbi_launch(ctx, SBI_TYPED(real, k_attention_dq), b * h * ((t + 31) / 32), args, err);
         }
     }
     if (status == SB_OK && b * s * g > 0) {
@@ -53,7 +54,7 @@ static sb_status attention_backward_kernels(sb_context *ctx, const sbi_op *op, s
             SBI_IN(q),     SBI_IN(k),           SBI_IN(v),           SBI_IN(mask),  SBI_IN(dy),      SBI_IN(maximum), SBI_IN(share),
             SBI_IN(delta), SBI_OUT(op->out[1]), SBI_OUT(op->out[2]), SBI_INT(t),    SBI_INT(h),      SBI_INT(d),      SBI_INT(s),
             SBI_INT(g),    SBI_INT(first),      SBI_INT(keys),       SBI_INT(ahead), SBI_INT(behind), SBI_INT(prefix), SBI_REAL(op->r[0])};
-        status = sbi_launch(ctx, SBI_ID_k_attention_dkv_f32, b * g * ((s + 31) / 32), args, err);
+        status = sbi_launch(ctx, SBI_TYPED(real, k_attention_dkv), b * g * ((s + 31) / 32), args, err);
     }
     sb_array_free(share);
     sb_array_free(delta);
@@ -80,6 +81,10 @@ static sb_status describe(const sb_attention_options *options, const sb_array *q
     sb_attention_options o = {0};
     if (options) {
         memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
+    }
+    sb_status status = sbi_check_real(q, "q", err);
+    if (status != SB_OK) {
+        return status;
     }
     if (q->ndim != 4 || k->ndim != 4) {
         const char *name = q->ndim != 4 ? "q" : "k";
@@ -111,12 +116,12 @@ static sb_status describe(const sb_attention_options *options, const sb_array *q
     if (o.prefix < 0) {
         return sbi_fail(err, SB_ERR_ARGUMENT, "prefix", "prefix is %lld; it is a number of keys", (long long)o.prefix);
     }
-    double scale = sbi_rounded(SB_F32, o.scale);
+    double scale = sbi_rounded(q->dtype, o.scale);
     if (!(scale - scale == 0.0)) {
-        return sbi_fail(err, SB_ERR_NONFINITE, "scale", "scale must be finite in %s", sb_dtype_name(SB_F32));
+        return sbi_fail(err, SB_ERR_NONFINITE, "scale", "scale must be finite in %s", sb_dtype_name(q->dtype));
     }
     if (o.mask) {
-        sb_status status = expect(o.mask, "mask", SB_U8, 2, k->shape, err);
+        status = expect(o.mask, "mask", SB_U8, 2, k->shape, err);
         if (status != SB_OK) {
             return status;
         }
@@ -132,7 +137,7 @@ static sb_status describe(const sb_attention_options *options, const sb_array *q
     op->n[8] = o.keys ? o.keys : s;
     op->n[9] = o.window;
     op->n[10] = o.prefix < op->n[8] ? o.prefix : op->n[8];
-    op->r[0] = scale != 0.0 ? scale : sbi_rounded(SB_F32, 1.0 / __builtin_sqrt((double)d));
+    op->r[0] = scale != 0.0 ? scale : sbi_rounded(q->dtype, 1.0 / __builtin_sqrt((double)d));
     op->in[3] = o.mask;
     return SB_OK;
 }
@@ -142,9 +147,9 @@ sb_status sbi_attention(sb_context *ctx, const sb_attention_options *options, co
     sbi_op op = {.id = SBI_OP_ATTENTION, .kernels = attention_kernels};
     sb_status status = describe(options, q, k, &op, err);
     const struct { const sb_array *array; const char *name; sb_dtype dtype; int ndim; const int64_t *shape; } all[] = {
-        {q, "q", SB_F32, 4, q->shape}, {k, "k", SB_F32, 4, k->shape},
-        {v, "v", SB_F32, 4, k->shape}, {y, "y", SB_F32, 4, q->shape},
-        {maximum, "maximum", SB_F32, 3, q->shape}, {total, "total", SB_F64, 3, q->shape}};
+        {q, "q", q->dtype, 4, q->shape}, {k, "k", q->dtype, 4, k->shape},
+        {v, "v", q->dtype, 4, k->shape}, {y, "y", q->dtype, 4, q->shape},
+        {maximum, "maximum", q->dtype, 3, q->shape}, {total, "total", SB_F64, 3, q->shape}};
     for (size_t i = 0; status == SB_OK && i < sizeof all / sizeof *all; i++) {
         if (all[i].array) {
             status = expect(all[i].array, all[i].name, all[i].dtype, all[i].ndim, all[i].shape, err);
@@ -169,10 +174,10 @@ sb_status sbi_attention_backward(sb_context *ctx, const sb_attention_options *op
     sbi_op op = {.id = SBI_OP_ATTENTION_BACKWARD, .kernels = attention_backward_kernels};
     sb_status status = describe(options, q, k, &op, err);
     const struct { const sb_array *array; const char *name; sb_dtype dtype; int ndim; const int64_t *shape; } all[] = {
-        {q, "q", SB_F32, 4, q->shape},   {k, "k", SB_F32, 4, k->shape},   {v, "v", SB_F32, 4, k->shape},
-        {y, "y", SB_F32, 4, q->shape},   {maximum, "maximum", SB_F32, 3, q->shape}, {total, "total", SB_F64, 3, q->shape},
-        {dy, "dy", SB_F32, 4, q->shape}, {dq, "dq", SB_F32, 4, q->shape}, {dk, "dk", SB_F32, 4, k->shape},
-        {dv, "dv", SB_F32, 4, k->shape}};
+        {q, "q", q->dtype, 4, q->shape},   {k, "k", q->dtype, 4, k->shape},   {v, "v", q->dtype, 4, k->shape},
+        {y, "y", q->dtype, 4, q->shape},   {maximum, "maximum", q->dtype, 3, q->shape}, {total, "total", SB_F64, 3, q->shape},
+        {dy, "dy", q->dtype, 4, q->shape}, {dq, "dq", q->dtype, 4, q->shape}, {dk, "dk", q->dtype, 4, k->shape},
+        {dv, "dv", q->dtype, 4, k->shape}};
     for (size_t i = 0; status == SB_OK && i < sizeof all / sizeof *all; i++) {
         status = expect(all[i].array, all[i].name, all[i].dtype, all[i].ndim, all[i].shape, err);
     }

@@ -35,6 +35,7 @@ static sb_array *make_mask(sbi_lane_run *run, int64_t b, int64_t s, sb_error *er
 }
 
 static sb_status run_attention(sbi_lane_run *run, const setting *p, int backward, sb_error *err) {
+    sb_dtype real = sbi_lane_real(run);
     int64_t b = p->b, t = sbi_lane_size(run, p->t, p->t - 3), h = p->h, g = p->g;
     int64_t d = run->fixture == SBI_FIX_ODD ? p->d + 1 : p->d, s = sbi_lane_size(run, p->s, p->s - 3);
     int64_t keys = s;
@@ -42,9 +43,9 @@ static sb_status run_attention(sbi_lane_run *run, const setting *p, int backward
     sb_array *mask = p->mask ? make_mask(run, b, s, err) : NULL;
     sb_attention_options options = {.size = sizeof options, .causal = p->causal, .first = p->beyond ? keys - t : 0,
                                     .keys = p->beyond ? keys : 0, .window = p->window, .prefix = p->prefix};
-    sb_array *q = sbi_lane_input(run, "q", SB_F32, 4, SHAPE(b, t, h, d)), *k = sbi_lane_input(run, "k", SB_F32, 4, SHAPE(b, s, g, d));
-    sb_array *v = sbi_lane_input(run, "v", SB_F32, 4, SHAPE(b, s, g, d)), *y = sbi_lane_result(run, SB_F32, 4, SHAPE(b, t, h, d));
-    sb_array *maximum = sbi_lane_result(run, SB_F32, 3, SHAPE(b, t, h)), *total = sbi_lane_result(run, SB_F64, 3, SHAPE(b, t, h));
+    sb_array *q = sbi_lane_input(run, "q", real, 4, SHAPE(b, t, h, d)), *k = sbi_lane_input(run, "k", real, 4, SHAPE(b, s, g, d));
+    sb_array *v = sbi_lane_input(run, "v", real, 4, SHAPE(b, s, g, d)), *y = sbi_lane_result(run, real, 4, SHAPE(b, t, h, d));
+    sb_array *maximum = sbi_lane_result(run, real, 3, SHAPE(b, t, h)), *total = sbi_lane_result(run, SB_F64, 3, SHAPE(b, t, h));
     for (sbi_part part = sbi_lane_first(run, b); part.count; part = sbi_lane_next(run, part)) {
         sb_array *qq = sbi_lane_part(run, q, part), *kk = sbi_lane_part(run, k, part), *vv = sbi_lane_part(run, v, part);
         sb_array *yy = sbi_lane_part(run, y, part), *mm = sbi_lane_part(run, maximum, part), *ll = sbi_lane_part(run, total, part);
@@ -58,8 +59,8 @@ static sb_status run_attention(sbi_lane_run *run, const setting *p, int backward
         sbi_lane_cell(run, "total", total, err);
         return sbi_lane_cell(run, "y", y, err);
     }
-    sb_array *dy = sbi_lane_input(run, "dy", SB_F32, 4, SHAPE(b, t, h, d)), *dq = sbi_lane_result(run, SB_F32, 4, SHAPE(b, t, h, d));
-    sb_array *dk = sbi_lane_result(run, SB_F32, 4, SHAPE(b, s, g, d)), *dv = sbi_lane_result(run, SB_F32, 4, SHAPE(b, s, g, d));
+    sb_array *dy = sbi_lane_input(run, "dy", real, 4, SHAPE(b, t, h, d)), *dq = sbi_lane_result(run, real, 4, SHAPE(b, t, h, d));
+    sb_array *dk = sbi_lane_result(run, real, 4, SHAPE(b, s, g, d)), *dv = sbi_lane_result(run, real, 4, SHAPE(b, s, g, d));
     options.mask = mask;
     if (run->status == SB_OK) {
         sbi_lane_do(run, sb_attention_backward(run->ctx, &options, q, k, v, y, maximum, total, dy, dq, dk, dv, err));
@@ -85,6 +86,9 @@ ATTENTION(backward_long, 1, 1, 290, 2, 4, 290, 1, .causal = 1)
 ATTENTION(window_backward, 1, 1, 300, 2, 4, 300, 1, .causal = 1, .window = 20, .prefix = 2)
 ATTENTION(mask_backward, 1, 3, 20, 4, 8, 150, 2, .causal = 1, .mask = 1)
 
+#define LANE64(lane, in_rows, trains) {.name = "attention_" #lane "_f64", .kind = "attention", .fixtures = SBI_FIX_ALL, .rows = in_rows, \
+                                       .training = trains, .counts_inputs = true, .run = run_##lane, .dtype = SB_F64}
+
 // A size of 0 or 1 is in the number of queries and keys.
 const sbi_lane sbi_lanes_attention[] = {
     {.name = "attention_causal", .kind = "attention", .fixtures = SBI_FIX_ALL, .quick = true, .rows = true, .counts_inputs = true, .run = run_causal},
@@ -97,5 +101,7 @@ const sbi_lane sbi_lanes_attention[] = {
     {.name = "attention_backward_long", .kind = "attention", .fixtures = SBI_FIX(SBI_FIX_PLAIN) | SBI_FIX(SBI_FIX_WIDE), .training = true, .counts_inputs = true, .run = run_backward_long},
     {.name = "attention_window_backward", .kind = "attention", .fixtures = SBI_FIX(SBI_FIX_PLAIN) | SBI_FIX(SBI_FIX_NONFINITE), .training = true, .counts_inputs = true, .run = run_window_backward},
     {.name = "attention_mask_backward", .kind = "attention", .fixtures = SBI_FIX_ALL, .training = true, .counts_inputs = true, .run = run_mask_backward},
+    LANE64(causal, true, false), LANE64(window, true, false), LANE64(mask, true, false), LANE64(backward, false, true),
+    LANE64(mask_backward, false, true),
     {0},
 };
