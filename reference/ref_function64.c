@@ -341,7 +341,7 @@ double ref_sigmoid64(double x) {
 
 // x s 2^n, where s 2^n is the sigmoid or the distribution at x
 static double gated(double x, pair s, int64_t n) {
-    if (x > 40.0)
+    if (x > 40.0 || x == 0)
         return x;
     int tiny = absolute(x) < 0x1p-500;
     double z = clamp(x, -800.0, 800.0);
@@ -531,17 +531,19 @@ double ref_erfc64(double x) {
 
 double ref_erf64(double x) {
     static const double c[] = {
-        0x1.1ae3a914fed80p-56, -0x1.812746b0379e7p-2, 0x1.ce2f21a042be2p-4, -0x1.b82ce31288b13p-6,
-        0x1.565bcd0e6738ep-8, -0x1.c02db3fdba119p-11, 0x1.f9a325cb67f8fp-14, -0x1.f4d2061b0dba6p-17,
-        0x1.b9d791f41c41fp-20, -0x1.5dd2aa62eb12ep-23, 0x1.cac3adf531b41p-27};
+        -0x1.812746b0379e7p-2, 0x1.ce2f21a042be2p-4, -0x1.b82ce31288b13p-6, 0x1.565bcd0e6738ep-8,
+        -0x1.c02db3fdba119p-11, 0x1.f9a325cb67f8fp-14, -0x1.f4d2061b0dba6p-17, 0x1.b9d791f41c41fp-20,
+        -0x1.5dd2aa62eb12ep-23, 0x1.cac3adf531b41p-27};
     if (x != x)
         return nan64();
     double a = absolute(x), y;
     if (a < 0.5) {
         double up = a < 0x1p-900 ? 0x1p200 : 1.0, back = a < 0x1p-900 ? 0x1p-200 : 1.0;
-        double b = a * up, z = a * a, q = POLYNOMIAL(z, c);
-        pair p = product(b, 0x1.20dd750429b6dp+0);
-        y = (p.high + (p.low + b * q)) * back;
+        double b = a * up;
+        pair z = product(a, a), q = {POLYNOMIAL(z.high, c), 0.0};
+        q = horner_step(q, z, 0x1.20dd750429b6dp+0, 0x1.1ae3a914fed80p-56);
+        pair p = product(b, q.high);
+        y = (p.high + (p.low + b * q.low)) * back;
     } else {
         int64_t n;
         pair rest;

@@ -366,7 +366,7 @@ FN f64 sbi_gated(f64 x, sbi_scaled g) {
     f64 z = sbi_within_800(x) * FLOAT64((tiny + 1023u) << 52);
     sbi_pair p = sbi_product_exact(z, g.s.high);
     f64 y = sbi_times_power(p.high + (p.low + z * g.s.low), g.m - tiny);
-    y = x > K(40.0) ? x : y;
+    y = x > K(40.0) || x == K(0.0) ? x : y;
     return x == x ? y : SBI_NAN64;
 }
 
@@ -586,20 +586,20 @@ FN f64 sbi_erf_f64(f64 x) {
     f64 a = FLOAT64(BITS64(x) ^ sign);
     u64 tiny = a < K(0x1p-900) ? (u64)200 : (u64)0;
     f64 b = a * FLOAT64((1023u + tiny) << 52);
-    f64 z = a * a;
+    sbi_pair z = sbi_product_exact(a, a);
     f64 q = K(0x1.cac3adf531b41p-27);
-    q = q * z + K(-0x1.5dd2aa62eb12ep-23);
-    q = q * z + K(0x1.b9d791f41c41fp-20);
-    q = q * z + K(-0x1.f4d2061b0dba6p-17);
-    q = q * z + K(0x1.f9a325cb67f8fp-14);
-    q = q * z + K(-0x1.c02db3fdba119p-11);
-    q = q * z + K(0x1.565bcd0e6738ep-8);
-    q = q * z + K(-0x1.b82ce31288b13p-6);
-    q = q * z + K(0x1.ce2f21a042be2p-4);
-    q = q * z + K(-0x1.812746b0379e7p-2);
-    q = q * z + K(0x1.1ae3a914fed80p-56);
-    sbi_pair p = sbi_product_exact(b, K(0x1.20dd750429b6dp+0));
-    f64 near = (p.high + (p.low + b * q)) * FLOAT64((1023u - tiny) << 52);
+    q = q * z.high + K(-0x1.5dd2aa62eb12ep-23);
+    q = q * z.high + K(0x1.b9d791f41c41fp-20);
+    q = q * z.high + K(-0x1.f4d2061b0dba6p-17);
+    q = q * z.high + K(0x1.f9a325cb67f8fp-14);
+    q = q * z.high + K(-0x1.c02db3fdba119p-11);
+    q = q * z.high + K(0x1.565bcd0e6738ep-8);
+    q = q * z.high + K(-0x1.b82ce31288b13p-6);
+    q = q * z.high + K(0x1.ce2f21a042be2p-4);
+    q = q * z.high + K(-0x1.812746b0379e7p-2);
+    sbi_pair c = sbi_horner_step(sbi_pair_of(q, K(0.0)), z, K(0x1.20dd750429b6dp+0), K(0x1.1ae3a914fed80p-56));
+    sbi_pair p = sbi_product_exact(b, c.high);
+    f64 near = (p.high + (p.low + b * c.low)) * FLOAT64((1023u - tiny) << 52);
     f64 y = a < K(0.5) ? near : v.rest.high + v.rest.low;
     return x == x ? FLOAT64(BITS64(y) | sign) : SBI_NAN64;
 }

@@ -22,7 +22,11 @@ static const uint64_t hard[] = {
     0x4044000000000000, 0x4044000000000001, 0x4034000000000000, 0x4034000000000001, 0xc0687d6f2b3c4d5e, 0x4089000000000001,
     0x0df0000000000000, 0x0def4a5b6c7d8e9f, 0x71f0000000000000, 0x71f123456789abcd, 0xc050000000000000, 0xc050000000000001,
 };
-enum { HARD = sizeof hard / sizeof hard[0] };
+static const uint64_t seams[] = {
+    0xbfe80ead197f00b4, 0xbfe80ead197f00b5, 0xbfe60ead197f00b5, 0xbfe81429f9e97e4d, 0xbfe81429f9e97e4e, 0xbfe61429f9e97e4d, // gelu'
+    0x3fdfffffffffffff, 0x3fe0000000000000, 0xbfe0000000000001, 0x403ae17b4c1e5a9d, 0xc03ae17b4c1e5a9d, 0xc035e66666666667,
+};
+enum { HARD = sizeof hard / sizeof hard[0], SEAMS = sizeof seams / sizeof seams[0] };
 
 static sb_status run_function(sbi_lane_run *run, sb_unary_kind kind, sb_error *err) {
     int64_t n = sbi_lane_size(run, 24, 5), d = sbi_lane_size(run, 400, 67);
@@ -42,14 +46,18 @@ static sb_status run_function(sbi_lane_run *run, sb_unary_kind kind, sb_error *e
         }
         sbi_lane_cell(run, names[i], y, err);
     }
-    sb_array *x = sbi_lane_result(run, SB_F64, 1, (const int64_t[]){HARD}); // in place
-    if (run->status == SB_OK) {
-        sbi_lane_do(run, sb_array_write(x, hard, sizeof hard, err));
+    const struct { const char *name; const uint64_t *values; int64_t count; } lists[] = {{"hard", hard, HARD}, {"seams", seams, SEAMS}};
+    for (int i = 0; i < 2; i++) {
+        sb_array *x = sbi_lane_result(run, SB_F64, 1, &lists[i].count); // in place
+        if (run->status == SB_OK) {
+            sbi_lane_do(run, sb_array_write(x, lists[i].values, 8 * (size_t)lists[i].count, err));
+        }
+        if (run->status == SB_OK) {
+            sbi_lane_do(run, sb_unary(run->ctx, kind, x, x, err));
+        }
+        sbi_lane_cell(run, lists[i].name, x, err);
     }
-    if (run->status == SB_OK) {
-        sbi_lane_do(run, sb_unary(run->ctx, kind, x, x, err));
-    }
-    return sbi_lane_cell(run, "hard", x, err);
+    return run->status;
 }
 
 #define FUNCTION(name, kind) \
@@ -65,6 +73,20 @@ FUNCTION(silu_grad, SB_SILU_GRAD)
 FUNCTION(sqrt, SB_SQRT)
 FUNCTION(neg, SB_NEG)
 FUNCTION(abs, SB_ABS)
+FUNCTION(tanh, SB_TANH)
+FUNCTION(expm1, SB_EXPM1)
+FUNCTION(log1p, SB_LOG1P)
+FUNCTION(exp2, SB_EXP2)
+FUNCTION(log2, SB_LOG2)
+FUNCTION(log10, SB_LOG10)
+FUNCTION(erf, SB_ERF)
+FUNCTION(erfc, SB_ERFC)
+FUNCTION(softplus, SB_SOFTPLUS)
+FUNCTION(log_sigmoid, SB_LOG_SIGMOID)
+FUNCTION(gelu, SB_GELU)
+FUNCTION(gelu_tanh, SB_GELU_TANH)
+FUNCTION(gelu_grad, SB_GELU_GRAD)
+FUNCTION(gelu_tanh_grad, SB_GELU_TANH_GRAD)
 
 // Words of Philox, and the corners of the distribution: both ends, the middle, the seam of the two formulas.
 static sb_status run_inverse_normal(sbi_lane_run *run, sb_error *err) {
@@ -101,7 +123,8 @@ static sb_status run_inverse_normal(sbi_lane_run *run, sb_error *err) {
                     .run = run_##lane, .dtype = SB_F64}
 const sbi_lane sbi_lanes_function64[] = {
     LANE(exp), LANE(log), LANE(sin), LANE(cos), LANE(rsqrt), LANE(sigmoid), LANE(silu), LANE(silu_grad), LANE(sqrt), LANE(neg),
-    LANE(abs),
+    LANE(abs), LANE(tanh), LANE(expm1), LANE(log1p), LANE(exp2), LANE(log2), LANE(log10), LANE(erf), LANE(erfc), LANE(softplus),
+    LANE(log_sigmoid), LANE(gelu), LANE(gelu_tanh), LANE(gelu_grad), LANE(gelu_tanh_grad),
     {.name = "inverse_normal_f64", .kind = "function", .rows = true, .run = run_inverse_normal, .dtype = SB_F64,
      .fixtures = SBI_FIX(SBI_FIX_PLAIN) | SBI_FIX(SBI_FIX_ODD) | SBI_FIX(SBI_FIX_EMPTY) | SBI_FIX(SBI_FIX_ONE)},
     {0},
