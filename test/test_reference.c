@@ -195,7 +195,7 @@ static void exact_sigmoid(mpfr_t out, mpfr_t x) { // 1/(1 + exp(-x)) without can
 static float exact_gelu(sb_unary_kind kind, float x) {
     int gate = kind == SB_GELU || kind == SB_GELU_TANH, erf = kind == SB_GELU || kind == SB_GELU_GRAD;
     if (x > 30) return gate ? x : 1.0f;
-    if (x < -30) return -0.0f;
+    if (x < (erf ? -30.0f : -11.0f)) return -0.0f; // (below 2^-150; here 1 + tanh would keep no bit)
     mpfr_set_flt(x_, x, MPFR_RNDN);
     mpfr_t u, half;
     mpfr_inits2(mpfr_get_prec(t_), u, half, (mpfr_ptr)0);
