@@ -84,15 +84,34 @@ static sb_context *context(const options *o, sb_error *err) {
     return sb_context_new(&o->context, &ctx, err) == SB_OK ? ctx : NULL;
 }
 
+// The code point that starts here and its bytes; 0xfffd and 1 where the bytes are no UTF-8.
+static unsigned code_point(const unsigned char *at, int *bytes) {
+    static const unsigned least[5] = {0, 0, 0x80, 0x800, 0x10000};
+    int count = *at < 0x80 ? 1 : *at < 0xc0 ? 5 : *at < 0xe0 ? 2 : *at < 0xf0 ? 3 : *at < 0xf8 ? 4 : 5;
+    unsigned code = count == 1 ? *at : count < 5 ? *at & (0x7fu >> count) : 0;
+    *bytes = 1;
+    for (int i = 1; i < count; i++) {
+        if (count == 5 || (at[i] & 0xc0) != 0x80) return 0xfffd; // (a NUL ends it as well)
+        code = code << 6 | (at[i] & 0x3fu);
+    }
+    if (code < least[count] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000)) return 0xfffd;
+    *bytes = count;
+    return code;
+}
+
 static void print_json_string(const char *text) {
+    int bytes;
     putchar('"');
-    for (const char *c = text ? text : ""; *c; c++) {
-        if (*c == '"' || *c == '\\')
-            printf("\\%c", *c);
-        else if ((unsigned char)*c < 32)
-            printf("\\u%04x", (unsigned)*c);
+    for (const unsigned char *c = (const unsigned char *)(text ? text : ""); *c; c += bytes) {
+        unsigned code = code_point(c, &bytes);
+        if (code == '"' || code == '\\')
+            printf("\\%c", (int)code);
+        else if (code < 0x20 || (code >= 0x7f && code < 0xa0))
+            printf("\\u%04x", code);
+        else if (code == 0xfffd)
+            fputs("\xef\xbf\xbd", stdout);
         else
-            putchar(*c);
+            fwrite(c, 1, (size_t)bytes, stdout);
     }
     putchar('"');
 }

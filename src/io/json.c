@@ -442,6 +442,8 @@ void sbi_text_add_json_string(sbi_text *text, const char *bytes, int64_t length)
             sbi_text_add(text, "\\%c", c);
         } else if (c < 0x20 || c == 0x7f) {
             sbi_text_add(text, "\\u%04x", c);
+        } else if (sequence == 2 && c == 0xc2 && (unsigned char)bytes[i + 1] < 0xa0) { // the other set of control characters
+            sbi_text_add(text, "\\u%04x", (unsigned char)bytes[i + 1]);
         } else if (sequence) {
             sbi_text_add_bytes(text, bytes + i, sequence);
         } else {
