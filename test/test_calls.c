@@ -99,6 +99,12 @@ static void test_arguments(sb_context *ctx) {
     REFUSED(SB_ERR_ARGUMENT, "options", sb_selftest(ctx, NULL, &report, &err));
     REFUSED(SB_ERR_ARGUMENT, "out", sb_selftest(ctx, &verify, NULL, &err));
     REFUSED(SB_ERR_ARGUMENT, "out", sb_doctor(NULL, &err));
+    REFUSED(SB_ERR_ARGUMENT, "ctx", sb_describe(NULL, NULL, 0, &report, &err));
+    REFUSED(SB_ERR_ARGUMENT, "out", sb_describe(ctx, NULL, 0, NULL, &err));
+    REFUSED(SB_ERR_ARGUMENT, "a", sb_trace_compare(NULL, "x", &report, &err));
+    REFUSED(SB_ERR_ARGUMENT, "b", sb_trace_compare("x", NULL, &report, &err));
+    REFUSED(SB_ERR_ARGUMENT, "out", sb_trace_compare("x", "x", NULL, &err));
+    REFUSED(SB_ERR_IO, "path", sb_trace_compare(inside("none"), inside("none"), &report, &err));
     REFUSED(SB_ERR_ARGUMENT, "paths", sb_compare(2, NULL, &report, &err));
     REFUSED(SB_ERR_ARGUMENT, "paths", sb_compare(2, holes, &report, &err));
     REFUSED(SB_ERR_ARGUMENT, "count", sb_compare(1, one_path, &report, &err));

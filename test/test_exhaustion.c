@@ -134,6 +134,34 @@ static sb_status run_doctor(sb_context *ctx, sbi_sha256 *result, sb_error *err) 
     return add_report(result, report, status);
 }
 
+static sb_status run_describe_library(sb_context *ctx, sbi_sha256 *result, sb_error *err) {
+    static const char proofs[] = "";
+    sb_report *report = NULL;
+    sb_status status = sb_describe(ctx, proofs, 0, &report, err);
+    return add_report(result, report, status);
+}
+
+static sb_status run_traced(sb_context *ctx, sbi_sha256 *result, sb_error *err) {
+    const sb_context_options options = {.size = sizeof options, .threads = 1, .trace = in_folder("traced")};
+    sb_context *traced = NULL;
+    sb_array *x = NULL;
+    int64_t shape[2] = {3, 5};
+    (void)ctx;
+    sb_status status = sb_context_new(&options, &traced, err);
+    if (status == SB_OK) status = sb_array_new(traced, SB_F32, 2, shape, &x, err);
+    for (int i = 0; i < 3 && status == SB_OK; i++) status = sb_unary(traced, SB_EXP, x, x, err);
+    sb_array_free(x);
+    sb_context_free(traced);
+    return status == SB_OK ? add_file(result, in_folder("traced")) : status;
+}
+
+static sb_status run_bisect(sb_context *ctx, sbi_sha256 *result, sb_error *err) {
+    sb_report *report = NULL;
+    (void)ctx;
+    sb_status status = sb_trace_compare(in_folder("traced"), in_folder("traced"), &report, err);
+    return add_report(result, report, status);
+}
+
 static sb_status run_write(sb_context *ctx, sbi_sha256 *result, sb_error *err) {
     sb_report *report = NULL;
     const char *paths[2] = {in_folder(documents[0]), in_folder(documents[1])};
@@ -331,6 +359,7 @@ int main(void) {
     static const task tasks[] = {
         {"verify", run_verify, NULL, 0}, {"selftest", run_selftest, NULL, 0}, {"compare", run_compare, NULL, 0},
         {"doctor", run_doctor, NULL, 67}, // (each of its requests is one of the same few places, after seconds of probing)
+        {"describe", run_describe_library, NULL, 31}, {"trace", run_traced, NULL, 0}, {"trace_compare", run_bisect, NULL, 0},
         {"report_write", run_write, after_write, 0}, {"digest_file", run_digest, NULL, 0},
         {"lm_train", run_train, after_train, 0}, {"lm_resume", run_resume, after_resume, 0}, {"lm_evaluate", run_evaluate, NULL, 0},
         {"lm_generate", run_generate, NULL, 0}, {"lm_describe", run_describe, NULL, 0}, {"lm_ledger_compare", run_ledgers, NULL, 0}};
