@@ -100,7 +100,8 @@ static sb_status try_wide(sb_context *ctx, survey *s, const sbi_lane *lane, sb_e
     if (status != SB_OK || !missing) return status;
     sbi_lane wide = *lane;
     wide.dtype = SB_F64;
-    run_lane(ctx, s, &wide, SB_F64, &why);
+    if (run_lane(ctx, s, &wide, SB_F64, &why) == SB_ERR_MEMORY) // that says nothing of the operation
+        return sbi_fail(err, SB_ERR_MEMORY, "", "out of memory in the lane %s", lane->name);
     for (int i = 0; i < SBI_OP_COUNT; i++)
         if (met[i] && (why.status == SB_ERR_DTYPE || why.status == SB_ERR_UNSUPPORTED) && !takes(&s->operations[i], SB_F64))
             s->operations[i].refusal = why;
@@ -228,6 +229,7 @@ static void tell_tried(sb_report *report, const char *title, const char *member,
                                             .threads = 1, .trace = ""};
         bool there = sb_context_new(&options, &ctx, &why) == SB_OK;
         sb_context_free(ctx);
+        report->text.failed = report->text.failed || why.status == SB_ERR_MEMORY; // that says nothing of the level
         sbi_text_add(&report->text, "%s%s%s%s", i ? "; " : " ", names[i], there ? "" : ": ", there ? "" : sb_status_name(why.status));
         sbi_text_add(&report->json, "%s{", i ? ", " : "");
         sbi_report_member(&report->json, true, member, names[i]);
