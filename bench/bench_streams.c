@@ -47,7 +47,7 @@ static sb_status run_add(const arrays *a, sb_error *err) { return sb_binary(a->c
 static sb_status run_scale(const arrays *a, sb_error *err) { return sb_scale(a->ctx, a->x, 1.25f, a->out, err); }
 static sb_status run_softmax(const arrays *a, sb_error *err) { return sb_softmax(a->ctx, a->x, a->out, err); }
 static sb_status run_swiglu(const arrays *a, sb_error *err) { return sb_swiglu(a->ctx, a->x, a->y, a->out, err); }
-static sb_status run_loss(const arrays *a, sb_error *err) { return sb_cross_entropy(a->ctx, a->x, a->targets, a->loss, err); }
+static sb_status run_loss(const arrays *a, sb_error *err) { return sb_cross_entropy(a->ctx, NULL, a->x, a->targets, NULL, a->loss, err); }
 static sb_status run_norm(const arrays *a, sb_error *err) {
     return sb_rms_norm(a->ctx, a->x, a->weight, 1e-5, a->out, a->scale, err);
 }

@@ -173,27 +173,48 @@ typedef enum sb_unary_kind {
 } sb_unary_kind;
 SB_API sb_status sb_unary(sb_context *ctx, sb_unary_kind kind, const sb_array *x, sb_array *out, sb_error *err);
 
-// y = RN32(silu(gate) * up). Backward: dup = RN32(dy * silu(gate)); dgate = RN32(RN32(dy * up) * silu'(gate)).
+// Real. y = RN(silu(gate) * up). Backward: dup = RN(dy * silu(gate)); dgate = RN(RN(dy * up) * silu'(gate)).
 // dgate, dup may be gate, up (in place).
 SB_API sb_status sb_swiglu(sb_context *ctx, const sb_array *gate, const sb_array *up, sb_array *y, sb_error *err);
 SB_API sb_status sb_swiglu_backward(sb_context *ctx, const sb_array *gate, const sb_array *up, const sb_array *dy,
                                     sb_array *dgate, sb_array *dup, sb_error *err);
 
-// T5, over the last axis. x, y[..., n].
+// Real, T5, over the last axis. x, y[..., n]. Backward: y as the forward wrote it, dy and dx of its shape; dx may be dy.
 SB_API sb_status sb_softmax(sb_context *ctx, const sb_array *x, sb_array *y, sb_error *err);
 SB_API sb_status sb_log_softmax(sb_context *ctx, const sb_array *x, sb_array *y, sb_error *err);
-// logits[n, v], targets[n] int32 in 0..v-1, or -1: not counted (loss 0, gradient 0), else SB_ERR_ARGUMENT; loss[n] float64.
-SB_API sb_status sb_cross_entropy(sb_context *ctx, const sb_array *logits, const sb_array *targets, sb_array *loss, sb_error *err);
-// dlogits[n, v] = RN32(RN64(RN64(e r) - [j = t]) * scale); scale is g/N. dlogits may be logits (in place).
-SB_API sb_status sb_cross_entropy_backward(sb_context *ctx, const sb_array *logits, const sb_array *targets, double scale,
+SB_API sb_status sb_softmax_backward(sb_context *ctx, const sb_array *y, const sb_array *dy, sb_array *dx, sb_error *err);
+SB_API sb_status sb_log_softmax_backward(sb_context *ctx, const sb_array *y, const sb_array *dy, sb_array *dx, sb_error *err);
+
+// Cross-entropy, T5. Real logits[n, v]; targets[n] int32 or int64 in 0..v-1, or the ignored one: not counted (loss 0,
+// gradient 0), else SB_ERR_ARGUMENT; weights[v] of the classes (of the logits' dtype) or NULL; options may be NULL.
+// loss float64: [n], or [] if it is summed; the mean divides by the sum of the weights of the targets counted.
+typedef enum sb_loss_reduction { SB_LOSS_EACH, SB_LOSS_SUM, SB_LOSS_MEAN } sb_loss_reduction;
+typedef struct sb_cross_entropy_options {
+    size_t size;
+    sb_loss_reduction reduction;
+    int ignores;            // 0: the target -1 is not counted; 1: ignore_index instead
+    int64_t ignore_index;
+    double label_smoothing; // in [0, 1], else SB_ERR_ARGUMENT
+} sb_cross_entropy_options;
+SB_API sb_status sb_cross_entropy(sb_context *ctx, const sb_cross_entropy_options *options, const sb_array *logits,
+                                  const sb_array *targets, const sb_array *weights, sb_array *loss, sb_error *err);
+// dlogits[n, v]: the gradient of scale times the loss (scale times each loss, where they are not summed). dlogits may be
+// logits (in place). Plain: RN(RN64(RN64(RN64(e r) - [j = t]) * scale)).
+SB_API sb_status sb_cross_entropy_backward(sb_context *ctx, const sb_cross_entropy_options *options, const sb_array *logits,
+                                           const sb_array *targets, const sb_array *weights, double scale,
                                            sb_array *dlogits, sb_error *err);
 
-// T7. x, y[n, d], weight[d] or NULL, r[n] float64 (kept for backward) or NULL, eps > 0 and finite (else SB_ERR_ARGUMENT).
-// d = 0 with n > 0: SB_ERR_EMPTY.
+// Real, T7. x, y[n, d], weight[d] and bias[d] or NULL; mean[n] and r[n] float64 (kept for backward) or NULL; eps > 0 and
+// finite (else SB_ERR_ARGUMENT). d = 0 with n > 0: SB_ERR_EMPTY.
 SB_API sb_status sb_rms_norm(sb_context *ctx, const sb_array *x, const sb_array *weight, double eps, sb_array *y, sb_array *r, sb_error *err);
-// dx[n, d]; dweight[d] (or NULL) = RN32(S(dy t over rows)).
+SB_API sb_status sb_layer_norm(sb_context *ctx, const sb_array *x, const sb_array *weight, const sb_array *bias, double eps,
+                               sb_array *y, sb_array *mean, sb_array *r, sb_error *err);
+// dx[n, d]; dweight[d] (or NULL) = RN(S(dy t over rows)), dbias[d] (or NULL) = RN(S(dy over rows)).
 SB_API sb_status sb_rms_norm_backward(sb_context *ctx, const sb_array *x, const sb_array *weight, const sb_array *r,
                                       const sb_array *dy, sb_array *dx, sb_array *dweight, sb_error *err);
+SB_API sb_status sb_layer_norm_backward(sb_context *ctx, const sb_array *x, const sb_array *weight, const sb_array *mean,
+                                        const sb_array *r, const sb_array *dy, sb_array *dx, sb_array *dweight,
+                                        sb_array *dbias, sb_error *err);
 
 // Rotary embedding (pairs i, i + d/2, as Hugging Face's Llama). Tables cos, sin[p, d/2] for positions 0 .. p-1:
 // frequency_i = RN of the real theta^(-2i/d); angle = RN(position * frequency); cos, sin of T4. Real, tables and x alike.

@@ -36,3 +36,22 @@ void REF(ref_scale)(int64_t n, const REAL *x, REAL factor, REAL *out) {
         out[i] = REF_CANON(y);
     }
 }
+
+void REF(ref_swiglu)(int64_t n, const REAL *gate, const REAL *up, REAL *y) {
+    for (int64_t i = 0; i < n; i++) {
+        REAL s = REF_UNARY(SB_SILU, gate[i]);
+        REAL t = s * up[i];
+        y[i] = REF_CANON(t);
+    }
+}
+
+void REF(ref_swiglu_backward)(int64_t n, const REAL *gate, const REAL *up, const REAL *dy, REAL *dgate, REAL *dup) {
+    for (int64_t i = 0; i < n; i++) {
+        REAL s = REF_UNARY(SB_SILU, gate[i]), ds = REF_UNARY(SB_SILU_GRAD, gate[i]);
+        REAL into_up = dy[i] * s;
+        REAL t = dy[i] * up[i];
+        REAL into_gate = t * ds;
+        dup[i] = REF_CANON(into_up); // (the outputs may be the inputs)
+        dgate[i] = REF_CANON(into_gate);
+    }
+}

@@ -55,7 +55,7 @@ static double squares(int64_t n, const double *x, double mean, double c) {
 
 // S(d d) / divisor, or its root. "On float64 data whose S(d d) is not finite, or below 2^-900, d is taken times c = 2^-600,
 // or 2^600, and the result, rounded each time, times 1/c (the root) or twice times 1/c."
-static double spread(int wide, int64_t n, const double *x, double mean, double divisor, int root) {
+double ref_spread(int wide, int64_t n, const double *x, double mean, double divisor, int root) {
     double c = 1.0, q = squares(n, x, mean, c);
     if (wide && !finite64(q))
         c = ref_float64((uint64_t)(1023 - 600) << 52);
@@ -74,7 +74,7 @@ static double spread(int wide, int64_t n, const double *x, double mean, double d
 
 // The mean in binary64. "NaN if a term is NaN; if minimum = maximum as numbers, that number (a zero is +0); else RN64(S/n);
 // where S is not finite though every term is, RN64(S(x 2^-64)/n) 2^64."
-static double mean64(int64_t n, const double *x) {
+double ref_mean(int64_t n, const double *x) {
     double low = x[0], high = x[0];
     for (int64_t j = 0; j < n; j++) {
         low = ref_min64(low, x[j]);

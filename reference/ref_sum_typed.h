@@ -54,9 +54,9 @@ static REAL REF(reduce_real)(sb_reduction kind, int64_t n, const REAL *x) {
     for (int64_t j = 0; j < n; j++)
         term[j] = (double)(kind == SB_NORM1 ? REF(size)(x[j]) : x[j]);
     if (kind == SB_MEAN)
-        s = mean64(n, term);
+        s = ref_mean(n, term);
     else if (kind == SB_NORM2)
-        s = spread(sizeof(REAL) == sizeof(double), n, term, 0.0, 1.0, 1);
+        s = ref_spread(sizeof(REAL) == sizeof(double), n, term, 0.0, 1.0, 1);
     else
         s = ref_sum(n, term, NULL);
     free(term);
@@ -86,8 +86,8 @@ void REF(ref_variance)(int64_t outer, int64_t count, int64_t inner, int64_t ddof
         for (int64_t i = 0; i < inner; i++) {
             for (int64_t j = 0; j < count; j++)
                 term[j] = (double)x[(o * count + j) * inner + i];
-            double m = mean64(count, term);
-            double v = spread(sizeof(REAL) == sizeof(double), count, term, m, (double)(count - ddof), root);
+            double m = ref_mean(count, term);
+            double v = ref_spread(sizeof(REAL) == sizeof(double), count, term, m, (double)(count - ddof), root);
             REAL y = (REAL)v;
             out[o * inner + i] = REF_CANON(y);
             if (mean)

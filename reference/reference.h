@@ -35,6 +35,8 @@ void *ref_memory(int64_t count, size_t item); // zeroed; ends the program when t
 
 // ---- ref_sum.c: T2
 double ref_sum(int64_t n, const double *x, const uint8_t *present); // S; present NULL: every term is there
+double ref_mean(int64_t n, const double *x); // the binary64 mean
+double ref_spread(int wide, int64_t n, const double *x, double mean, double divisor, int root); // variance; wide: float64 data
 void ref_dot_f32(int64_t n, const float *a, const float *b, float *out);
 void ref_dot_f64(int64_t n, const double *a, const double *b, double *out);
 double ref_total_f32(int64_t n, const float *x, int squared);  // S(x), S(x x)
@@ -110,13 +112,23 @@ void ref_binary_f64(sb_binary_kind kind, int ndim, const int64_t *shape, const i
 void ref_scale_f32(int64_t n, const float *x, float factor, float *out);
 void ref_scale_f64(int64_t n, const double *x, double factor, double *out);
 void ref_swiglu_f32(int64_t n, const float *gate, const float *up, float *y);
+void ref_swiglu_f64(int64_t n, const double *gate, const double *up, double *y);
 void ref_swiglu_backward_f32(int64_t n, const float *gate, const float *up, const float *dy, float *dgate, float *dup);
+void ref_swiglu_backward_f64(int64_t n, const double *gate, const double *up, const double *dy, double *dgate, double *dup);
 
-// ---- ref_softmax.c: T5
+// ---- ref_softmax.c: T5. targets: -1 where not counted; weights may be NULL.
 void ref_softmax_f32(int64_t rows, int64_t count, int log, const float *x, float *y);
-void ref_cross_entropy_f32(int64_t rows, int64_t v, const float *logits, const int32_t *targets, double *loss);
-void ref_cross_entropy_backward_f32(int64_t rows, int64_t v, const float *logits, const int32_t *targets, double scale,
-                                    float *dlogits);
+void ref_softmax_f64(int64_t rows, int64_t count, int log, const double *x, double *y);
+void ref_softmax_backward_f32(int64_t rows, int64_t count, int log, const float *y, const float *dy, float *dx);
+void ref_softmax_backward_f64(int64_t rows, int64_t count, int log, const double *y, const double *dy, double *dx);
+void ref_cross_entropy_f32(int64_t rows, int64_t v, sb_loss_reduction reduction, double smoothing, const float *logits,
+                           const int64_t *targets, const float *weights, double *loss);
+void ref_cross_entropy_f64(int64_t rows, int64_t v, sb_loss_reduction reduction, double smoothing, const double *logits,
+                           const int64_t *targets, const double *weights, double *loss);
+void ref_cross_entropy_backward_f32(int64_t rows, int64_t v, sb_loss_reduction reduction, double smoothing, double scale,
+                                    const float *logits, const int64_t *targets, const float *weights, float *dlogits);
+void ref_cross_entropy_backward_f64(int64_t rows, int64_t v, sb_loss_reduction reduction, double smoothing, double scale,
+                                    const double *logits, const int64_t *targets, const double *weights, double *dlogits);
 
 // ---- ref_function64.c: T4, the written sequences of binary64 (docs/functions.md); ref_log64 stands in ref_log.c
 double ref_unary64(sb_unary_kind kind, double x); // by kind
@@ -146,10 +158,15 @@ double ref_pow64(double x, double y); // IEEE 754's pow
 float ref_pow32(float x, float y);    // RN32 of it
 double ref_normal64(uint64_t u);      // inverse normal of ((u >> 11) + 1/2) / 2^53
 
-// ---- ref_norm.c: T7. weight, r, dweight may be NULL.
-void ref_rms_norm_f32(int64_t rows, int64_t d, const float *x, const float *weight, double eps, float *y, double *r);
-void ref_rms_norm_backward_f32(int64_t rows, int64_t d, const float *x, const float *weight, const double *r,
-                               const float *dy, float *dx, float *dweight);
+// ---- ref_norm.c: T7, RMSNorm and LayerNorm (centred). weight, bias, mean, r, dweight, dbias may be NULL; backward of RMSNorm: mean NULL.
+void ref_norm_f32(int centred, int64_t rows, int64_t d, const float *x, const float *weight, const float *bias, double eps,
+                  float *y, double *mean, double *r);
+void ref_norm_f64(int centred, int64_t rows, int64_t d, const double *x, const double *weight, const double *bias, double eps,
+                  double *y, double *mean, double *r);
+void ref_norm_backward_f32(int64_t rows, int64_t d, const float *x, const float *weight, const double *mean, const double *r,
+                           const float *dy, float *dx, float *dweight, float *dbias);
+void ref_norm_backward_f64(int64_t rows, int64_t d, const double *x, const double *weight, const double *mean, const double *r,
+                           const double *dy, double *dx, double *dweight, double *dbias);
 
 // ---- ref_rotary.c
 void ref_rotary_table_f32(int64_t positions, int64_t half, float theta, float *cosine, float *sine);

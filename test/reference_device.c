@@ -128,16 +128,55 @@ static sb_status reference_operation(const sbi_device *device, const sbi_op *op,
         else
             ref_unary_f32((sb_unary_kind)n[0], n[1], in[0], out[0]);
         return SB_OK;
-    case SBI_OP_SWIGLU: ref_swiglu_f32(n[0], in[0], in[1], out[0]); return SB_OK;
-    case SBI_OP_SWIGLU_BACKWARD: ref_swiglu_backward_f32(n[0], in[0], in[1], in[2], out[0], out[1]); return SB_OK;
-    case SBI_OP_SOFTMAX: ref_softmax_f32(n[0], n[1], n[2] != 0, in[0], out[0]); return SB_OK;
-    case SBI_OP_CROSS_ENTROPY: ref_cross_entropy_f32(n[0], n[1], in[0], in[1], out[0]); return SB_OK;
-    case SBI_OP_CROSS_ENTROPY_BACKWARD:
-        ref_cross_entropy_backward_f32(n[0], n[1], in[0], in[1], r[0], out[0]);
+    case SBI_OP_SWIGLU:
+        if (wide)
+            ref_swiglu_f64(n[0], in[0], in[1], out[0]);
+        else
+            ref_swiglu_f32(n[0], in[0], in[1], out[0]);
         return SB_OK;
-    case SBI_OP_RMS_NORM: ref_rms_norm_f32(n[0], n[1], in[0], in[1], r[0], out[0], out[1]); return SB_OK;
+    case SBI_OP_SWIGLU_BACKWARD:
+        if (wide)
+            ref_swiglu_backward_f64(n[0], in[0], in[1], in[2], out[0], out[1]);
+        else
+            ref_swiglu_backward_f32(n[0], in[0], in[1], in[2], out[0], out[1]);
+        return SB_OK;
+    case SBI_OP_SOFTMAX:
+        if (wide)
+            ref_softmax_f64(n[0], n[1], n[2] != 0, in[0], out[0]);
+        else
+            ref_softmax_f32(n[0], n[1], n[2] != 0, in[0], out[0]);
+        return SB_OK;
+    case SBI_OP_SOFTMAX_BACKWARD:
+        if (wide)
+            ref_softmax_backward_f64(n[0], n[1], n[2] != 0, in[0], in[1], out[0]);
+        else
+            ref_softmax_backward_f32(n[0], n[1], n[2] != 0, in[0], in[1], out[0]);
+        return SB_OK;
+    case SBI_OP_CROSS_ENTROPY:
+        if (op->in[0]->dtype == SB_F64)
+            ref_cross_entropy_f64(n[0], n[1], (sb_loss_reduction)n[2], r[0], in[0], in[1], in[2], out[0]);
+        else
+            ref_cross_entropy_f32(n[0], n[1], (sb_loss_reduction)n[2], r[0], in[0], in[1], in[2], out[0]);
+        return SB_OK;
+    case SBI_OP_CROSS_ENTROPY_BACKWARD:
+        if (wide)
+            ref_cross_entropy_backward_f64(n[0], n[1], (sb_loss_reduction)n[2], r[0], r[1], in[0], in[1], in[2], out[0]);
+        else
+            ref_cross_entropy_backward_f32(n[0], n[1], (sb_loss_reduction)n[2], r[0], r[1], in[0], in[1], in[2], out[0]);
+        return SB_OK;
+    case SBI_OP_RMS_NORM:
+    case SBI_OP_LAYER_NORM:
+        if (wide)
+            ref_norm_f64(op->id == SBI_OP_LAYER_NORM, n[0], n[1], in[0], in[1], in[2], r[0], out[0], out[1], out[2]);
+        else
+            ref_norm_f32(op->id == SBI_OP_LAYER_NORM, n[0], n[1], in[0], in[1], in[2], r[0], out[0], out[1], out[2]);
+        return SB_OK;
     case SBI_OP_RMS_NORM_BACKWARD:
-        ref_rms_norm_backward_f32(n[0], n[1], in[0], in[1], in[2], in[3], out[0], out[1]);
+    case SBI_OP_LAYER_NORM_BACKWARD:
+        if (wide)
+            ref_norm_backward_f64(n[0], n[1], in[0], in[1], in[2], in[3], in[4], out[0], out[1], out[2]);
+        else
+            ref_norm_backward_f32(n[0], n[1], in[0], in[1], in[2], in[3], in[4], out[0], out[1], out[2]);
         return SB_OK;
     case SBI_OP_ROTARY_TABLE:
         if (wide)

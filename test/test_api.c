@@ -40,6 +40,8 @@ static uint8_t digest_out[32];
 static const char *const array_names[] = {"b", "a", "c"};
 static const sb_adamw_options step = {sizeof step, 0.01f, 0.9f, 0.95f, 1e-8f, 0.1f, 0.9, 0.95};
 
+static const sb_cross_entropy_options mean_loss = {.size = sizeof mean_loss, .reduction = SB_LOSS_MEAN, .label_smoothing = 0.1};
+
 static sb_status digest(sb_context *ctx, sb_array **a, int64_t count, sb_error *err) {
     return sb_digest_arrays(ctx, count, array_names, (const sb_array *const *)a, digest_out, err);
 }

@@ -236,8 +236,8 @@ static void try_softmax(trial *t) {
     WHAT("%d x %d, kind %d, in place %d", (int)rows, (int)v, kind, inplace);
     BOTH(sb_softmax(t->ctx[t->side], A(x), A(y), ERR));
     BOTH(sb_log_softmax(t->ctx[t->side], A(x), A(z), ERR));
-    BOTH(sb_cross_entropy(t->ctx[t->side], A(x), A(targets), A(loss), ERR));
-    BOTH(sb_cross_entropy_backward(t->ctx[t->side], A(x), A(targets), scale, A(dx), ERR));
+    BOTH(sb_cross_entropy(t->ctx[t->side], NULL, A(x), A(targets), NULL, A(loss), ERR));
+    BOTH(sb_cross_entropy_backward(t->ctx[t->side], NULL, A(x), A(targets), NULL, scale, A(dx), ERR));
     t->checked[dx] = true;
 }
 

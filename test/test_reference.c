@@ -718,10 +718,10 @@ static void test_softmax(void) {
     double loss, w[N];
     for (int target = 0; target < N; target += 7) {
         for (int i = 0; i < N; i++) x[i] = uniform(-6, 6), w[i] = (double)x[i];
-        int32_t t = target;
-        ref_cross_entropy_f32(1, N, x, &t, &loss);
+        int64_t t = target;
+        ref_cross_entropy_f32(1, N, SB_LOSS_EACH, 0, x, &t, NULL, &loss);
         CHECK(near(loss, loss_double(N, w, target), 1e-6), "loss %g", loss);
-        ref_cross_entropy_backward_f32(1, N, x, &t, 0.25, dx);
+        ref_cross_entropy_backward_f32(1, N, SB_LOSS_EACH, 0, 0.25, x, &t, NULL, dx);
         for (int i = 0; i < N; i++) {
             double kept = w[i];
             w[i] = kept + 1e-5;
@@ -737,18 +737,18 @@ static void test_softmax(void) {
         for (int i = 0; i < N; i++) CHECK(near((double)y[i], -loss_double(N, w, i), 1e-6), "log-softmax");
     }
     const float none[3] = {-INFINITY, -INFINITY, -INFINITY}, some[3] = {-INFINITY, 1, 1}, bad[3] = {-INFINITY, INFINITY, 1};
-    int32_t t = 0;
+    int64_t t = 0;
     ref_softmax_f32(1, 3, 0, none, y);
-    ref_cross_entropy_f32(1, 3, none, &t, &loss);
+    ref_cross_entropy_f32(1, 3, SB_LOSS_EACH, 0, none, &t, NULL, &loss);
     CHECK(ref_bits32(y[0]) == 0 && ref_bits32(y[2]) == 0 && ref_bits64(loss) == 0, "no entry is present");
     ref_softmax_f32(1, 3, 0, some, y);
-    ref_cross_entropy_f32(1, 3, some, &t, &loss);
+    ref_cross_entropy_f32(1, 3, SB_LOSS_EACH, 0, some, &t, NULL, &loss);
     CHECK(y[0] == 0 && y[1] == 0.5f && loss == HUGE_VAL, "an absent entry");
     ref_softmax_f32(1, 3, 0, bad, y);
     CHECK(y[0] == 0 && ref_bits32(y[1]) == 0x7fc00000u, "+inf in a row");
     t = -1;
-    ref_cross_entropy_f32(1, 3, bad, &t, &loss);
-    ref_cross_entropy_backward_f32(1, 3, bad, &t, 1, dx);
+    ref_cross_entropy_f32(1, 3, SB_LOSS_EACH, 0, bad, &t, NULL, &loss);
+    ref_cross_entropy_backward_f32(1, 3, SB_LOSS_EACH, 0, 1, bad, &t, NULL, dx);
     CHECK(loss == 0 && dx[0] == 0 && dx[1] == 0, "a target of -1");
 }
 
@@ -770,10 +770,10 @@ static void test_norm(void) {
     fill(x, R * D), fill(w, D), fill(dy, R * D);
     for (int i = 0; i < R * D; i++) xd[i] = (double)x[i];
     for (int i = 0; i < D; i++) wd[i] = (double)w[i];
-    ref_rms_norm_f32(R, D, x, w, 1e-5, y, r);
+    ref_norm_f32(0, R, D, x, w, NULL, 1e-5, y, NULL, r);
     for (int i = 0; i < R * D; i++) parts += (double)y[i] * (double)dy[i];
     CHECK(near(parts, norm_double(R, D, xd, wd, 1e-5, dy), 1e-6), "rms norm");
-    ref_rms_norm_backward_f32(R, D, x, w, r, dy, dx, dw);
+    ref_norm_backward_f32(R, D, x, w, NULL, r, dy, dx, dw, NULL);
     for (int i = 0; i < R * D + D; i++) {
         double *at = i < R * D ? xd + i : wd + i - R * D, kept = *at;
         *at = kept + 1e-6;
@@ -784,7 +784,7 @@ static void test_norm(void) {
         CHECK(near((double)(i < R * D ? dx[i] : dw[i - R * D]), (high - low) / 2e-6, 1e-6), "gradient of rms norm %d", i);
     }
     const float pairs[4] = {2, 2, 14, 14};
-    ref_rms_norm_f32(2, 2, pairs, NULL, 1e-30, y, NULL);
+    ref_norm_f32(0, 2, 2, pairs, NULL, NULL, 1e-30, y, NULL, NULL);
     CHECK(y[0] == 1 && y[3] == 1, "rms norm of equal entries");
 }
 

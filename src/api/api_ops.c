@@ -103,18 +103,41 @@ sb_status sb_log_softmax(sb_context *ctx, const sb_array *x, sb_array *y, sb_err
     RETURN_INSIDE(sbi_log_softmax(ctx, x, y, err));
 }
 
-sb_status sb_cross_entropy(sb_context *ctx, const sb_array *logits, const sb_array *targets, sb_array *loss,
-                           sb_error *err) {
-    NEED(ctx); NEED(logits); NEED(targets); NEED(loss);
-    APART(loss, logits); APART(loss, targets);
-    RETURN_INSIDE(sbi_cross_entropy(ctx, logits, targets, loss, err));
+sb_status sb_softmax_backward(sb_context *ctx, const sb_array *y, const sb_array *dy, sb_array *dx, sb_error *err) {
+    NEED(ctx); NEED(y); NEED(dy); NEED(dx);
+    APART(dx, y); APART_OR_SAME(dx, dy);
+    RETURN_INSIDE(sbi_softmax_backward(ctx, y, dy, dx, err));
 }
 
-sb_status sb_cross_entropy_backward(sb_context *ctx, const sb_array *logits, const sb_array *targets, double scale,
-                                    sb_array *dlogits, sb_error *err) {
+sb_status sb_log_softmax_backward(sb_context *ctx, const sb_array *y, const sb_array *dy, sb_array *dx, sb_error *err) {
+    NEED(ctx); NEED(y); NEED(dy); NEED(dx);
+    APART(dx, y); APART_OR_SAME(dx, dy);
+    RETURN_INSIDE(sbi_log_softmax_backward(ctx, y, dy, dx, err));
+}
+
+sb_status sb_cross_entropy(sb_context *ctx, const sb_cross_entropy_options *options, const sb_array *logits,
+                           const sb_array *targets, const sb_array *weights, sb_array *loss, sb_error *err) {
+    NEED(ctx); NEED(logits); NEED(targets); NEED(loss);
+    APART(loss, logits); APART(loss, targets); APART(loss, weights);
+    sb_cross_entropy_options known = {.size = sizeof known};
+    if (options) {
+        sb_status status = sbi_api_options(options, &known, &sbi_cross_entropy_struct, err);
+        if (status != SB_OK) return status;
+    }
+    RETURN_INSIDE(sbi_cross_entropy(ctx, &known, logits, targets, weights, loss, err));
+}
+
+sb_status sb_cross_entropy_backward(sb_context *ctx, const sb_cross_entropy_options *options, const sb_array *logits,
+                                    const sb_array *targets, const sb_array *weights, double scale, sb_array *dlogits,
+                                    sb_error *err) {
     NEED(ctx); NEED(logits); NEED(targets); NEED(dlogits);
-    APART_OR_SAME(dlogits, logits); APART(dlogits, targets);
-    RETURN_INSIDE(sbi_cross_entropy_backward(ctx, logits, targets, scale, dlogits, err));
+    APART_OR_SAME(dlogits, logits); APART(dlogits, targets); APART(dlogits, weights);
+    sb_cross_entropy_options known = {.size = sizeof known};
+    if (options) {
+        sb_status status = sbi_api_options(options, &known, &sbi_cross_entropy_struct, err);
+        if (status != SB_OK) return status;
+    }
+    RETURN_INSIDE(sbi_cross_entropy_backward(ctx, &known, logits, targets, weights, scale, dlogits, err));
 }
 
 sb_status sb_rms_norm(sb_context *ctx, const sb_array *x, const sb_array *weight, double eps, sb_array *y, sb_array *r,
@@ -124,12 +147,31 @@ sb_status sb_rms_norm(sb_context *ctx, const sb_array *x, const sb_array *weight
     RETURN_INSIDE(sbi_rms_norm(ctx, x, weight, eps, y, r, err));
 }
 
+sb_status sb_layer_norm(sb_context *ctx, const sb_array *x, const sb_array *weight, const sb_array *bias, double eps,
+                        sb_array *y, sb_array *mean, sb_array *r, sb_error *err) {
+    NEED(ctx); NEED(x); NEED(y);
+    APART(y, x); APART(y, weight); APART(y, bias); APART(y, mean); APART(y, r);
+    APART(mean, x); APART(mean, weight); APART(mean, bias); APART(mean, r);
+    APART(r, x); APART(r, weight); APART(r, bias);
+    RETURN_INSIDE(sbi_layer_norm(ctx, x, weight, bias, eps, y, mean, r, err));
+}
+
 sb_status sb_rms_norm_backward(sb_context *ctx, const sb_array *x, const sb_array *weight, const sb_array *r,
                                const sb_array *dy, sb_array *dx, sb_array *dweight, sb_error *err) {
     NEED(ctx); NEED(x); NEED(r); NEED(dy); NEED(dx);
     APART(dx, x); APART(dx, weight); APART(dx, r); APART(dx, dy); APART(dx, dweight);
     APART(dweight, x); APART(dweight, weight); APART(dweight, r); APART(dweight, dy);
     RETURN_INSIDE(sbi_rms_norm_backward(ctx, x, weight, r, dy, dx, dweight, err));
+}
+
+sb_status sb_layer_norm_backward(sb_context *ctx, const sb_array *x, const sb_array *weight, const sb_array *mean,
+                                 const sb_array *r, const sb_array *dy, sb_array *dx, sb_array *dweight, sb_array *dbias,
+                                 sb_error *err) {
+    NEED(ctx); NEED(x); NEED(mean); NEED(r); NEED(dy); NEED(dx);
+    APART(dx, x); APART(dx, weight); APART(dx, mean); APART(dx, r); APART(dx, dy); APART(dx, dweight); APART(dx, dbias);
+    APART(dweight, x); APART(dweight, weight); APART(dweight, mean); APART(dweight, r); APART(dweight, dy); APART(dweight, dbias);
+    APART(dbias, x); APART(dbias, weight); APART(dbias, mean); APART(dbias, r); APART(dbias, dy);
+    RETURN_INSIDE(sbi_layer_norm_backward(ctx, x, weight, mean, r, dy, dx, dweight, dbias, err));
 }
 
 sb_status sb_rotary_table(sb_context *ctx, double theta, sb_array *cos_table, sb_array *sin_table, sb_error *err) {

@@ -21,6 +21,9 @@ static const sbi_api_field attention_fields[] = {
     FIELD(sb_attention_options, causal), FIELD(sb_attention_options, first), FIELD(sb_attention_options, keys),
     FIELD(sb_attention_options, scale), FIELD(sb_attention_options, window), FIELD(sb_attention_options, prefix),
     FIELD(sb_attention_options, mask)};
+static const sbi_api_field cross_entropy_fields[] = {
+    FIELD(sb_cross_entropy_options, reduction), FIELD(sb_cross_entropy_options, ignores),
+    FIELD(sb_cross_entropy_options, ignore_index), FIELD(sb_cross_entropy_options, label_smoothing)};
 static const sbi_api_field adamw_fields[] = {
     FIELD(sb_adamw_options, learning_rate), FIELD(sb_adamw_options, beta1), FIELD(sb_adamw_options, beta2),
     FIELD(sb_adamw_options, eps), FIELD(sb_adamw_options, weight_decay), FIELD(sb_adamw_options, beta1_power),
@@ -44,6 +47,7 @@ static const sbi_api_field generation_fields[] = {
 const sbi_api_struct sbi_context_struct = STRUCT(sb_context_options, context_fields);
 const sbi_api_struct sbi_gemm_struct = STRUCT(sb_gemm_options, gemm_fields);
 const sbi_api_struct sbi_attention_struct = STRUCT(sb_attention_options, attention_fields);
+const sbi_api_struct sbi_cross_entropy_struct = STRUCT(sb_cross_entropy_options, cross_entropy_fields);
 const sbi_api_struct sbi_adamw_struct = STRUCT(sb_adamw_options, adamw_fields);
 const sbi_api_struct sbi_sgd_struct = STRUCT(sb_sgd_options, sgd_fields);
 const sbi_api_struct sbi_verify_struct = STRUCT(sb_verify_options, verify_fields);

@@ -41,20 +41,19 @@ KERNEL void NAME(k_scale)(GLOBAL const T *x, GLOBAL T *out, i64 size, T factor G
     }
 }
 
-#if T_BITS == 32
-// y = RN32(silu(gate) * up).
+// y = RN(silu(gate) * up).
 KERNEL void NAME(k_swiglu)(GLOBAL const T *RESTRICT gate, GLOBAL const T *RESTRICT up, GLOBAL T *RESTRICT y,
                            i64 size GROUP_PARAM) {
     i64 first = GROUP() * 4096;
     i32 n = (i32)(size - first < 4096 ? size - first : 4096);
     for (i32 j = 0; j < n; j += 256) {
         PHASE(l, sbi_lanes(n - j, 256)) {
-            y[first + j + l] = sbi_canon_f32(sbi_silu_f32(gate[first + j + l]) * up[first + j + l]);
+            y[first + j + l] = NAME(sbi_canon)(NAME(sbi_silu)(gate[first + j + l]) * up[first + j + l]);
         } LANE_END
     }
 }
 
-// dup = RN32(dy * silu(gate)); dgate = RN32(RN32(dy * up) * silu'(gate)); dgate may be gate, dup may be up.
+// dup = RN(dy * silu(gate)); dgate = RN(RN(dy * up) * silu'(gate)); dgate may be gate, dup may be up.
 KERNEL void NAME(k_swiglu_backward)(GLOBAL const T *gate, GLOBAL const T *up, GLOBAL const T *dy, GLOBAL T *dgate,
                                     GLOBAL T *dup, i64 size GROUP_PARAM) {
     i64 first = GROUP() * 4096;
@@ -63,11 +62,10 @@ KERNEL void NAME(k_swiglu_backward)(GLOBAL const T *gate, GLOBAL const T *up, GL
         PHASE(l, sbi_lanes(n - j, 256)) {
             i64 i = first + j + l;
             T g = gate[i], u = up[i], d = dy[i];
-            T into_up = sbi_canon_f32(d * sbi_silu_f32(g));
-            T into_gate = sbi_canon_f32(d * u * sbi_silu_grad_f32(g));
+            T into_up = NAME(sbi_canon)(d * NAME(sbi_silu)(g));
+            T into_gate = NAME(sbi_canon)(d * u * NAME(sbi_silu_grad)(g));
             dup[i] = into_up;
             dgate[i] = into_gate;
         } LANE_END
     }
 }
-#endif

@@ -35,13 +35,9 @@
 #define FOLD_AHEAD(i) PREFETCH(x + (i)), PREFETCH(y + (i))
 #include "fold_block.h"
 
-#if T_BITS == 32
-FN f64 sbi_square(f64 x) { return x * x; }
-#endif
-
 #define FOLD_NAME NAME(k_deviation_block)
 #define FOLD_PARAMS GLOBAL const T *RESTRICT x, GLOBAL const f64 *RESTRICT mean
-#define FOLD_TERM(i, j, o) sbi_square((f64)x[i] - mean[o])
+#define FOLD_TERM(i, j, o) sbi_scaled_square((f64)x[i], mean[o], K(1.0))
 #define FOLD_AHEAD(i) PREFETCH(x + (i))
 #include "fold_block.h"
 
@@ -58,12 +54,6 @@ FN f64 sbi_square(f64 x) { return x * x; }
 #define FOLD_TERM(i, j, o) (x[i] * K(0x1p-64))
 #define FOLD_AHEAD(i) PREFETCH(x + (i))
 #include "fold_block.h"
-
-// (A large c multiplies the difference, which may vanish beside its terms; a small one the terms, whose difference may overflow.)
-FN f64 sbi_scaled_square(f64 x, f64 mean, f64 c) {
-    f64 d = c < K(1.0) ? x * c - mean * c : (x - mean) * c;
-    return d * d;
-}
 
 #define FOLD_NAME NAME(k_scaled_block)
 #define FOLD_PARAMS GLOBAL const T *RESTRICT x, GLOBAL const f64 *RESTRICT mean, GLOBAL const f64 *RESTRICT factor

@@ -43,6 +43,13 @@ FN void sbi_sum_fold(LOCAL f64 *part, LOCAL f64 *upper, i64 block, i64 blocks) {
     }
 }
 
+// The term of a variance: RN64(d d), d = RN64(x - mean) times c. A c above 1 multiplies the difference, one below 1 its
+// terms, whose difference may overflow.
+FN f64 sbi_scaled_square(f64 x, f64 mean, f64 c) {
+    f64 d = c < K(1.0) ? x * c - mean * c : (x - mean) * c;
+    return d * d;
+}
+
 // part[32]; afterwards part[0] is the total of the block of the n <= 4,096 terms RN64(a_j b_j).
 FN void sbi_sum_products(GLOBAL const f32 *a, GLOBAL const f32 *b, i32 n, LOCAL f64 *part) {
     LANE_VAR(f64, acc, 32);

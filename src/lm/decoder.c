@@ -360,7 +360,7 @@ done:
 }
 
 sb_status sbi_decoder_loss(sb_context *ctx, sbi_pass *pass, double *loss, sb_error *err) {
-    sb_status status = sbi_cross_entropy(ctx, pass->logits, pass->targets, pass->loss, err);
+    sb_status status = sbi_cross_entropy(ctx, NULL, pass->logits, pass->targets, NULL, pass->loss, err);
     return status == SB_OK ? sbi_total(ctx, pass->loss, loss, err) : status;
 }
 
@@ -373,7 +373,7 @@ sb_status sbi_decoder_backward(sb_context *ctx, const sbi_decoder *decoder, sbi_
     sb_attention_options attention = {.size = sizeof attention, .causal = 1};
     sb_status status = SB_OK;
 #define GRADIENT(i) ((i) < 0 ? NULL : g[i])
-    TRY(sbi_cross_entropy_backward(ctx, pass->logits, pass->targets, scale, pass->logits, err));
+    TRY(sbi_cross_entropy_backward(ctx, NULL, pass->logits, pass->targets, NULL, scale, pass->logits, err));
     if (decoder->norm >= 0) {
         TRY(sbi_linear_backward(ctx, pass->normed, w[decoder->head], pass->logits, false,
                                 pass->dnormed, g[decoder->head], NULL, err));

@@ -35,7 +35,7 @@ sb_status sbi_evaluate(sb_context *ctx, const sbi_decoder *decoder, const sbi_co
             status = sbi_corpus_gather(corpus, starts, n, length, pass.ids, pass.targets, err);
         if (status == SB_OK) status = sbi_decoder_forward(ctx, decoder, &pass, NULL, err);
         if (status == SB_OK)
-            status = sbi_cross_entropy(ctx, pass.logits, pass.targets, pass.loss, err);
+            status = sbi_cross_entropy(ctx, NULL, pass.logits, pass.targets, NULL, pass.loss, err);
         for (int64_t i = 0; i < n && status == SB_OK; i++) {
             sb_array *window = NULL;
             status = sbi_array_slice(pass.loss, i * length, length, &window, err);

@@ -12,7 +12,7 @@ typedef struct sbi_fold {
     int64_t outer, count, inner;
     double divisor;             // of the last level, if it writes out; else 1
     int inputs;                 // of the first kernel
-    sbi_arg input[3];
+    sbi_arg input[4];
 } sbi_fold;
 
 static inline sbi_kernel_id sbi_sum_above(sb_dtype type) { // the kernel above sums whose results are of this type

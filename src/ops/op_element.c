@@ -119,11 +119,11 @@ sb_status sbi_scale(sb_context *ctx, const sb_array *x, double factor, sb_array 
     return sbi_run(ctx, &op, err);
 }
 
-// All float32 and of the shape of the first.
+// All of the type and shape of the first.
 static sb_status check_alike(int count, const sb_array *const *arrays, const char *const *names, sb_error *err) {
-    sb_status status = SB_OK;
-    for (int i = 0; status == SB_OK && i < count; i++) {
-        status = sbi_check_dtype(arrays[i], names[i], SB_F32, err);
+    sb_status status = sbi_check_real(arrays[0], names[0], err);
+    for (int i = 1; status == SB_OK && i < count; i++) {
+        status = sbi_check_dtype(arrays[i], names[i], arrays[0]->dtype, err);
         if (status == SB_OK) status = sbi_check_like(arrays[i], names[i], arrays[0], names[0], err);
     }
     return status;
@@ -131,7 +131,7 @@ static sb_status check_alike(int count, const sb_array *const *arrays, const cha
 
 static sb_status swiglu_kernels(sb_context *ctx, const sbi_op *op, sb_error *err) {
     const sbi_arg args[] = {SBI_IN(op->in[0]), SBI_IN(op->in[1]), SBI_OUT(op->out[0]), SBI_INT(op->n[0])};
-    return sbi_launch(ctx, SBI_ID_k_swiglu_f32, groups_of(op->n[0]), args, err);
+    return sbi_launch(ctx, SBI_TYPED(op->out[0]->dtype, k_swiglu), groups_of(op->n[0]), args, err);
 }
 
 sb_status sbi_swiglu(sb_context *ctx, const sb_array *gate, const sb_array *up, sb_array *y, sb_error *err) {
@@ -145,7 +145,7 @@ sb_status sbi_swiglu(sb_context *ctx, const sb_array *gate, const sb_array *up, 
 static sb_status swiglu_backward_kernels(sb_context *ctx, const sbi_op *op, sb_error *err) {
     const sbi_arg args[] = {SBI_IN(op->in[0]), SBI_IN(op->in[1]), SBI_IN(op->in[2]),
                             SBI_OUT(op->out[0]), SBI_OUT(op->out[1]), SBI_INT(op->n[0])};
-    return sbi_launch(ctx, SBI_ID_k_swiglu_backward_f32, groups_of(op->n[0]), args, err);
+    return sbi_launch(ctx, SBI_TYPED(op->out[0]->dtype, k_swiglu_backward), groups_of(op->n[0]), args, err);
 }
 
 sb_status sbi_swiglu_backward(sb_context *ctx, const sb_array *gate, const sb_array *up, const sb_array *dy,

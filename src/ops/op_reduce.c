@@ -10,7 +10,7 @@ static int64_t tiles_of(int64_t inner) { return (inner - 1) / 64 + 1; }
 
 static sb_status fold_level(sb_context *ctx, const sbi_fold *fold, int64_t blocks, bool last, sb_array *total,
                             sb_array *out, sb_error *err) {
-    sbi_arg args[3 + 8];
+    sbi_arg args[4 + 8];
     int64_t tiles = tiles_of(fold->inner);
     const sbi_arg rest[8] = {SBI_OUT(total), SBI_OUT(out), SBI_INT(fold->count), SBI_INT(fold->inner), SBI_INT(blocks),
                              SBI_INT(tiles), SBI_INT(last), SBI_REAL(last ? fold->divisor : 1.0)};

@@ -16,11 +16,11 @@
 //   SCALE       in x; out out; n size; r factor
 //   UNARY       in x; out out; n kind size
 //   SWIGLU      in gate up; out y; n size            SWIGLU_BACKWARD in gate up dy; out dgate dup; n size
-//   SOFTMAX     in x; out y; n rows count log
-//   CROSS_ENTROPY in logits targets; out loss; n rows v
-//   CROSS_ENTROPY_BACKWARD in logits targets; out dlogits; n rows v; r scale
-//   RMS_NORM    in x weight; out y r; n rows d; r eps
-//   RMS_NORM_BACKWARD in x weight r dy; out dx dweight; n rows d
+//   SOFTMAX     in x; out y; n rows count log       SOFTMAX_BACKWARD in y dy; out dx; n rows count log
+//   CROSS_ENTROPY in logits targets weights; out loss; n rows v reduction; r smoothing (targets: int64, -1 where not counted)
+//   CROSS_ENTROPY_BACKWARD in logits targets weights; out dlogits; n rows v reduction; r smoothing scale
+//   RMS_NORM, LAYER_NORM in x weight bias; out y mean r; n rows d; r eps (RMS_NORM: no bias, no mean)
+//   RMS_NORM_BACKWARD, LAYER_NORM_BACKWARD in x weight mean r dy; out dx dweight dbias; n rows d (likewise)
 //   ROTARY_TABLE out cos sin; n positions half; r theta
 //   ROTARY      in x cos sin; out y; n b t h d first inverse
 //   ATTENTION   in q k v mask; out y maximum total; n b t h d s g causal first keys window prefix; r scale
@@ -48,8 +48,9 @@
 
 typedef enum sbi_op_id {
     SBI_OP_GEMM, SBI_OP_DOT, SBI_OP_REDUCE, SBI_OP_VARIANCE, SBI_OP_TOTAL, SBI_OP_BINARY, SBI_OP_SCALE, SBI_OP_UNARY, SBI_OP_SWIGLU,
-    SBI_OP_SWIGLU_BACKWARD, SBI_OP_SOFTMAX, SBI_OP_CROSS_ENTROPY, SBI_OP_CROSS_ENTROPY_BACKWARD, SBI_OP_RMS_NORM,
-    SBI_OP_RMS_NORM_BACKWARD, SBI_OP_ROTARY_TABLE, SBI_OP_ROTARY, SBI_OP_ATTENTION, SBI_OP_ATTENTION_BACKWARD,
+    SBI_OP_SWIGLU_BACKWARD, SBI_OP_SOFTMAX, SBI_OP_SOFTMAX_BACKWARD, SBI_OP_CROSS_ENTROPY, SBI_OP_CROSS_ENTROPY_BACKWARD,
+    SBI_OP_RMS_NORM, SBI_OP_RMS_NORM_BACKWARD, SBI_OP_LAYER_NORM, SBI_OP_LAYER_NORM_BACKWARD, SBI_OP_ROTARY_TABLE,
+    SBI_OP_ROTARY, SBI_OP_ATTENTION, SBI_OP_ATTENTION_BACKWARD,
     SBI_OP_GATHER, SBI_OP_TAKE_ALONG, SBI_OP_SCATTER, SBI_OP_SCATTER_ADD, SBI_OP_SCAN, SBI_OP_HISTOGRAM, SBI_OP_ARGSORT, SBI_OP_SORT, SBI_OP_TOP_K, SBI_OP_UNIQUE, SBI_OP_RANDOM, SBI_OP_DROPOUT, SBI_OP_ADAMW, SBI_OP_ADAM, SBI_OP_SGD, SBI_OP_COPY,
     SBI_OP_COUNT
 } sbi_op_id;
@@ -99,10 +100,14 @@ sb_status sbi_swiglu(SBI_CTX, const sb_array *gate, const sb_array *up, sb_array
 sb_status sbi_swiglu_backward(SBI_CTX, const sb_array *gate, const sb_array *up, const sb_array *dy, sb_array *dgate, sb_array *dup, sb_error *err);
 sb_status sbi_softmax(SBI_CTX, const sb_array *x, sb_array *y, sb_error *err);
 sb_status sbi_log_softmax(SBI_CTX, const sb_array *x, sb_array *y, sb_error *err);
-sb_status sbi_cross_entropy(SBI_CTX, const sb_array *logits, const sb_array *targets, sb_array *loss, sb_error *err);
-sb_status sbi_cross_entropy_backward(SBI_CTX, const sb_array *logits, const sb_array *targets, double scale, sb_array *dlogits, sb_error *err);
+sb_status sbi_softmax_backward(SBI_CTX, const sb_array *y, const sb_array *dy, sb_array *dx, sb_error *err);
+sb_status sbi_log_softmax_backward(SBI_CTX, const sb_array *y, const sb_array *dy, sb_array *dx, sb_error *err);
+sb_status sbi_cross_entropy(SBI_CTX, const sb_cross_entropy_options *options, const sb_array *logits, const sb_array *targets, const sb_array *weights, sb_array *loss, sb_error *err);
+sb_status sbi_cross_entropy_backward(SBI_CTX, const sb_cross_entropy_options *options, const sb_array *logits, const sb_array *targets, const sb_array *weights, double scale, sb_array *dlogits, sb_error *err);
 sb_status sbi_rms_norm(SBI_CTX, const sb_array *x, const sb_array *weight, double eps, sb_array *y, sb_array *r, sb_error *err);
 sb_status sbi_rms_norm_backward(SBI_CTX, const sb_array *x, const sb_array *weight, const sb_array *r, const sb_array *dy, sb_array *dx, sb_array *dweight, sb_error *err);
+sb_status sbi_layer_norm(SBI_CTX, const sb_array *x, const sb_array *weight, const sb_array *bias, double eps, sb_array *y, sb_array *mean, sb_array *r, sb_error *err);
+sb_status sbi_layer_norm_backward(SBI_CTX, const sb_array *x, const sb_array *weight, const sb_array *mean, const sb_array *r, const sb_array *dy, sb_array *dx, sb_array *dweight, sb_array *dbias, sb_error *err);
 sb_status sbi_rotary_table(SBI_CTX, double theta, sb_array *cos_table, sb_array *sin_table, sb_error *err);
 sb_status sbi_rotary(SBI_CTX, const sb_array *x, const sb_array *cos_table, const sb_array *sin_table, int64_t first, int inverse, sb_array *y, sb_error *err);
 sb_status sbi_attention(SBI_CTX, const sb_attention_options *options, const sb_array *q, const sb_array *k, const sb_array *v, sb_array *y, sb_array *maximum, sb_array *total, sb_error *err);

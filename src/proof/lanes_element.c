@@ -101,9 +101,9 @@ static sb_status run_scale(sbi_lane_run *run, sb_error *err) {
 
 static sb_status run_swiglu(sbi_lane_run *run, sb_error *err) {
     int64_t n = sbi_lane_size(run, 6, 5), d = sbi_lane_size(run, 300, 97);
-    sb_array *gate = sbi_lane_input(run, "gate", SB_F32, 2, SHAPE(n, d)), *up = sbi_lane_input(run, "up", SB_F32, 2, SHAPE(n, d));
-    sb_array *dy = sbi_lane_input(run, "dy", SB_F32, 2, SHAPE(n, d)), *y = sbi_lane_result(run, SB_F32, 2, SHAPE(n, d));
-    sb_array *dgate = sbi_lane_result(run, SB_F32, 2, SHAPE(n, d)), *dup = sbi_lane_result(run, SB_F32, 2, SHAPE(n, d));
+    sb_array *gate = sbi_lane_input(run, "gate", sbi_lane_real(run), 2, SHAPE(n, d)), *up = sbi_lane_input(run, "up", sbi_lane_real(run), 2, SHAPE(n, d));
+    sb_array *dy = sbi_lane_input(run, "dy", sbi_lane_real(run), 2, SHAPE(n, d)), *y = sbi_lane_result(run, sbi_lane_real(run), 2, SHAPE(n, d));
+    sb_array *dgate = sbi_lane_result(run, sbi_lane_real(run), 2, SHAPE(n, d)), *dup = sbi_lane_result(run, sbi_lane_real(run), 2, SHAPE(n, d));
     for (sbi_part p = sbi_lane_first(run, n); p.count; p = sbi_lane_next(run, p)) {
         sb_array *g = sbi_lane_part(run, gate, p), *u = sbi_lane_part(run, up, p), *d_y = sbi_lane_part(run, dy, p);
         sb_array *to = sbi_lane_part(run, y, p), *dg = sbi_lane_part(run, dgate, p), *du = sbi_lane_part(run, dup, p);
@@ -125,7 +125,7 @@ const sbi_lane sbi_lanes_element[] = {
     LANE(add, false), LANE(sub, false), LANE(mul, true), LANE(div, false), LANE(maximum, false), LANE(minimum, false), LANE(pow, false),
     {.name = "broadcast", .kind = "element", .fixtures = SBI_FIX_ALL, .counts_inputs = true, .run = run_broadcast},
     LANE(scale, false), LANE(swiglu, false),
-    LANE64(add), LANE64(sub), LANE64(mul), LANE64(div), LANE64(maximum), LANE64(minimum), LANE64(pow), LANE64(scale),
+    LANE64(add), LANE64(sub), LANE64(mul), LANE64(div), LANE64(maximum), LANE64(minimum), LANE64(pow), LANE64(scale), LANE64(swiglu),
     {.name = "broadcast_f64", .kind = "element", .fixtures = SBI_FIX_ALL, .counts_inputs = true, .run = run_broadcast, .dtype = SB_F64},
     {0},
 };

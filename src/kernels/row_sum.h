@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// A template inside a kernel whose group is a row, or a function of such: part[0] = S of the terms ROW_TERM(j), j = 0 ..
+// ROW_COUNT - 1, in the order of sum.h. Uses part[32], upper[64] (LOCAL) and LANE_VAR(f64, acc, 32). Define, include.
+for (i64 block = 0, blocks = sbi_sum_blocks(ROW_COUNT); block < blocks; block++) {
+    i64 first = block * SBI_SUM_BLOCK, end = first + SBI_SUM_BLOCK < (ROW_COUNT) ? first + SBI_SUM_BLOCK : (ROW_COUNT);
+    i64 tail = end - end % 32;
+    PHASE(l, 32) { AT(acc, l) = K(0.0); } LANE_END
+    for (i64 j = first; j < tail; j += 32) {
+        PHASE(l, 32) { AT(acc, l) = AT(acc, l) + ROW_TERM(j + l); } LANE_END
+    }
+    PHASE(l, end - tail) { AT(acc, l) = AT(acc, l) + ROW_TERM(tail + l); } LANE_END
+    PHASE(l, 32) { part[l] = AT(acc, l); } PHASE_END
+    sbi_sum_fold(part, upper, block, blocks);
+}
+#undef ROW_TERM
+#undef ROW_COUNT
