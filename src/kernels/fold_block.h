@@ -3,7 +3,7 @@
 //   FOLD_NAME            the kernel
 //   FOLD_PARAMS          its inputs
 //   FOLD_TERM(i, j, o)   the term at flat index i, whose number on the axis is j, of the output at flat index o
-//   FOLD_AHEAD(i)        PREFETCH of what the term at flat index i will read
+//   FOLD_AHEAD(WORD, i)  WORD (PREFETCH or AHEAD) of what the term at flat index i reads
 // That is the sum S of binary64 terms; its last level is divided, and may take the root. For another reduction also:
 //   FOLD_TYPE            the type of an accumulator
 //   FOLD_START           what an accumulator starts at
@@ -38,6 +38,7 @@ KERNEL void FOLD_NAME(FOLD_PARAMS, GLOBAL FOLD_TYPE *RESTRICT total, GLOBAL T *R
         i32 tail = n - n % 32;
         PHASE(l, 32) { AT(own, l) = FOLD_START; } LANE_END
         for (i32 j = 0; j < tail; j += 32) {
+            for (i32 c = 0; c < 32; c += 512 / T_BITS) FOLD_AHEAD(AHEAD, base + j + c); // each line of 64 bytes
             PHASE(l, 32) { AT(own, l) = FOLD(AT(own, l), FOLD_TERM(base + j + l, first + j + l, row)); } LANE_END
         }
         PHASE(l, n - tail) { AT(own, l) = FOLD(AT(own, l), FOLD_TERM(base + tail + l, first + tail + l, row)); } LANE_END
@@ -65,7 +66,7 @@ KERNEL void FOLD_NAME(FOLD_PARAMS, GLOBAL FOLD_TYPE *RESTRICT total, GLOBAL T *R
             for (i32 j = 0; j < n; j++) {
                 i32 a = j % 32 * 64;
                 i64 i = base + j * inner, later = base + (j + 16 < n ? j + 16 : j) * inner;
-                for (i32 c = 0; c < 64; c += 16) FOLD_AHEAD(later + c);
+                for (i32 c = 0; c < 64; c += 16) FOLD_AHEAD(PREFETCH, later + c);
                 PHASE(l, 64) { acc[a + l] = FOLD(acc[a + l], FOLD_TERM(i + l, first + j, row * inner + column + l)); } LANE_END
             }
         } else {

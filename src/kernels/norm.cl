@@ -13,6 +13,7 @@ FN f64 NAME(sbi_row_mean)(GLOBAL const T *row, i64 d, LOCAL f64 *part, LOCAL f64
     LANE_VAR(f64, acc, 32);
 #define ROW_COUNT d
 #define ROW_TERM(j) ((f64)row[j])
+#define ROW_AHEAD(j) AHEAD(row + (j))
 #include "row_sum.h"
     f64 s = part[0], m = s / (f64)d, one = (f64)row[0];
     PHASE(l, 1) {} PHASE_END
@@ -76,6 +77,7 @@ KERNEL void NAME(k_norm)(GLOBAL const T *RESTRICT x, GLOBAL const T *RESTRICT we
     } else {
 #define ROW_COUNT d
 #define ROW_TERM(j) ((f64)row[j] * (f64)row[j])
+#define ROW_AHEAD(j) AHEAD(row + (j))
 #include "row_sum.h"
         v = part[0] / (f64)d;
     }
@@ -129,6 +131,7 @@ KERNEL void NAME(k_norm_backward)(GLOBAL const T *RESTRICT x, GLOBAL const T *RE
     }
 #define ROW_COUNT d
 #define ROW_TERM(j) (NAME(sbi_norm_gradient)(from[j], w[j], has_weight) * (((f64)row[j] - m) * r))
+#define ROW_AHEAD(j) AHEAD(row + (j)), AHEAD(from + (j))
 #include "row_sum.h"
     f64 b = part[0] / (f64)d;
     for (i64 j = 0; j < d; j += 256) {
@@ -143,12 +146,12 @@ KERNEL void NAME(k_norm_backward)(GLOBAL const T *RESTRICT x, GLOBAL const T *RE
 #define FOLD_NAME NAME(k_rms_weight_block)
 #define FOLD_PARAMS GLOBAL const T *RESTRICT x, GLOBAL const f64 *RESTRICT scale, GLOBAL const T *RESTRICT dy
 #define FOLD_TERM(i, j, o) ((f64)dy[i] * ((f64)x[i] * scale[j]))
-#define FOLD_AHEAD(i) PREFETCH(dy + (i)), PREFETCH(x + (i))
+#define FOLD_AHEAD(WORD, i) WORD(dy + (i)), WORD(x + (i))
 #include "fold_block.h"
 
 #define FOLD_NAME NAME(k_layer_weight_block)
 #define FOLD_PARAMS GLOBAL const T *RESTRICT x, GLOBAL const f64 *RESTRICT mean, GLOBAL const f64 *RESTRICT scale, \
                     GLOBAL const T *RESTRICT dy
 #define FOLD_TERM(i, j, o) ((f64)dy[i] * (((f64)x[i] - mean[j]) * scale[j]))
-#define FOLD_AHEAD(i) PREFETCH(dy + (i)), PREFETCH(x + (i))
+#define FOLD_AHEAD(WORD, i) WORD(dy + (i)), WORD(x + (i))
 #include "fold_block.h"

@@ -14,31 +14,31 @@
 #define FOLD_NAME NAME(k_sum_block)
 #define FOLD_PARAMS GLOBAL const T *RESTRICT x
 #define FOLD_TERM(i, j, o) ((f64)x[i])
-#define FOLD_AHEAD(i) PREFETCH(x + (i))
+#define FOLD_AHEAD(WORD, i) WORD(x + (i))
 #include "fold_block.h"
 
 #define FOLD_NAME NAME(k_size_block)
 #define FOLD_PARAMS GLOBAL const T *RESTRICT x
 #define FOLD_TERM(i, j, o) ((f64)NAME(sbi_size)(x[i]))
-#define FOLD_AHEAD(i) PREFETCH(x + (i))
+#define FOLD_AHEAD(WORD, i) WORD(x + (i))
 #include "fold_block.h"
 
 #define FOLD_NAME NAME(k_square_block)
 #define FOLD_PARAMS GLOBAL const T *RESTRICT x
 #define FOLD_TERM(i, j, o) ((f64)x[i] * (f64)x[i])
-#define FOLD_AHEAD(i) PREFETCH(x + (i))
+#define FOLD_AHEAD(WORD, i) WORD(x + (i))
 #include "fold_block.h"
 
 #define FOLD_NAME NAME(k_dot_block)
 #define FOLD_PARAMS GLOBAL const T *RESTRICT x, GLOBAL const T *RESTRICT y
 #define FOLD_TERM(i, j, o) ((f64)x[i] * (f64)y[i])
-#define FOLD_AHEAD(i) PREFETCH(x + (i)), PREFETCH(y + (i))
+#define FOLD_AHEAD(WORD, i) WORD(x + (i)), WORD(y + (i))
 #include "fold_block.h"
 
 #define FOLD_NAME NAME(k_deviation_block)
 #define FOLD_PARAMS GLOBAL const T *RESTRICT x, GLOBAL const f64 *RESTRICT mean
 #define FOLD_TERM(i, j, o) sbi_scaled_square((f64)x[i], mean[o], K(1.0))
-#define FOLD_AHEAD(i) PREFETCH(x + (i))
+#define FOLD_AHEAD(WORD, i) WORD(x + (i))
 #include "fold_block.h"
 
 #if T_BITS == 32
@@ -46,19 +46,19 @@
 #define FOLD_NAME NAME(k_sum_above)
 #define FOLD_PARAMS GLOBAL const f64 *RESTRICT x
 #define FOLD_TERM(i, j, o) (x[i])
-#define FOLD_AHEAD(i) PREFETCH(x + (i))
+#define FOLD_AHEAD(WORD, i) WORD(x + (i))
 #include "fold_block.h"
 #else
 #define FOLD_NAME NAME(k_shrunk_block)
 #define FOLD_PARAMS GLOBAL const T *RESTRICT x
 #define FOLD_TERM(i, j, o) (x[i] * K(0x1p-64))
-#define FOLD_AHEAD(i) PREFETCH(x + (i))
+#define FOLD_AHEAD(WORD, i) WORD(x + (i))
 #include "fold_block.h"
 
 #define FOLD_NAME NAME(k_scaled_block)
 #define FOLD_PARAMS GLOBAL const T *RESTRICT x, GLOBAL const f64 *RESTRICT mean, GLOBAL const f64 *RESTRICT factor
 #define FOLD_TERM(i, j, o) sbi_scaled_square(x[i], mean[o], factor[o])
-#define FOLD_AHEAD(i) PREFETCH(x + (i))
+#define FOLD_AHEAD(WORD, i) WORD(x + (i))
 #include "fold_block.h"
 #endif
 
@@ -67,7 +67,7 @@
 #define FOLD_TYPE T
 #define FOLD_START NAME(SBI_LEAST)
 #define FOLD_TERM(i, j, o) (x[i])
-#define FOLD_AHEAD(i) PREFETCH(x + (i))
+#define FOLD_AHEAD(WORD, i) WORD(x + (i))
 #define FOLD(a, b) NAME(sbi_max)(a, b)
 #define FOLD_TOTAL(a) NAME(sbi_canon)(a)
 #define FOLD_OUT(a) NAME(sbi_canon)(a)
@@ -78,7 +78,7 @@
 #define FOLD_TYPE T
 #define FOLD_START (-NAME(SBI_LEAST))
 #define FOLD_TERM(i, j, o) (x[i])
-#define FOLD_AHEAD(i) PREFETCH(x + (i))
+#define FOLD_AHEAD(WORD, i) WORD(x + (i))
 #define FOLD(a, b) NAME(sbi_min)(a, b)
 #define FOLD_TOTAL(a) NAME(sbi_canon)(a)
 #define FOLD_OUT(a) NAME(sbi_canon)(a)
@@ -89,7 +89,7 @@
 #define FOLD_TYPE T
 #define FOLD_START NAME(SBI_LEAST)
 #define FOLD_TERM(i, j, o) NAME(sbi_size)(x[i])
-#define FOLD_AHEAD(i) PREFETCH(x + (i))
+#define FOLD_AHEAD(WORD, i) WORD(x + (i))
 #define FOLD(size, other) NAME(sbi_max)(size, other)
 #define FOLD_TOTAL(a) NAME(sbi_canon)(a)
 #define FOLD_OUT(a) NAME(sbi_canon)(a)

@@ -11,6 +11,7 @@ FN void NAME(sbi_row_maximum)(GLOBAL const T *row, i64 n, LOCAL T *top) {
     i64 tail = n - n % 32;
     PHASE(l, 32) { AT(best, l) = NAME(SBI_LEAST); } LANE_END
     for (i64 j = 0; j < tail; j += 32) {
+        for (i32 c = 0; c < 32; c += 512 / T_BITS) AHEAD(row + j + c); // each line of 64 bytes
         PHASE(l, 32) { AT(best, l) = NAME(sbi_max)(AT(best, l), row[j + l]); } LANE_END
     }
     PHASE(l, n - tail) { AT(best, l) = NAME(sbi_max)(AT(best, l), row[tail + l]); } LANE_END

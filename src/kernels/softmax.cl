@@ -52,6 +52,7 @@ KERNEL void NAME(k_softmax_backward)(GLOBAL const T *RESTRICT y, GLOBAL const T 
     GLOBAL T *to = dx + GROUP() * n;
 #define ROW_COUNT n
 #define ROW_TERM(j) ((f64)row[j] * (f64)from[j])
+#define ROW_AHEAD(j) AHEAD(row + (j)), AHEAD(from + (j))
 #include "row_sum.h"
     f64 d = part[0];
     for (i64 j = 0; j < n; j += 256) {
@@ -70,6 +71,7 @@ KERNEL void NAME(k_log_softmax_backward)(GLOBAL const T *RESTRICT y, GLOBAL cons
     GLOBAL T *to = dx + GROUP() * n;
 #define ROW_COUNT n
 #define ROW_TERM(j) ((f64)from[j])
+#define ROW_AHEAD(j) AHEAD(row + (j)), AHEAD(from + (j))
 #include "row_sum.h"
     f64 g = part[0];
     for (i64 j = 0; j < n; j += 256) {

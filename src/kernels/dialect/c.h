@@ -52,6 +52,8 @@ typedef double f64;
 #define PREFETCH(p) (void)(p)
 #endif
 
+#define AHEAD(p) PREFETCH((const void *)((uintptr_t)(p) + 4096)) // of a stream: a page on, perhaps beyond the array
+
 #ifdef SBI_REVERSE
 #define PHASE(l, n) SBI_INDEPENDENT for (i32 l = (i32)(n)-1; l >= 0; l--)
 #else

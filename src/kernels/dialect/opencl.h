@@ -26,6 +26,7 @@ typedef uchar uint8_t;
 
 #define UNROLL __attribute__((opencl_unroll_hint))
 #define PREFETCH(p) (void)(p)
+#define AHEAD(p) (void)(p)
 
 #define PHASE(l, n) \
     { \
