@@ -2,6 +2,12 @@
 // What softmax, log-softmax and cross-entropy share, for each type: the maximum m of a row, and s = S(exp(RN(x_j - m))).
 // An entry of -inf is absent: it keeps its number and adds nothing (an exponential is never -0, so adding the +0 of an
 // absent one changes no accumulator; the choice matters where m is infinite or NaN).
+#if (T_BITS == 32 && !defined(SBI_ROW_EXP_F32)) || (T_BITS == 64 && !defined(SBI_ROW_EXP_F64)) // once for each type
+#if T_BITS == 32
+#define SBI_ROW_EXP_F32
+#else
+#define SBI_ROW_EXP_F64
+#endif
 #include "function64.h"
 #include "sum.h"
 
@@ -49,3 +55,4 @@ FN void NAME(sbi_row_exp)(GLOBAL const T *row, GLOBAL T *to, i64 n, T m, LOCAL f
 #define ROW_TERM(j) ((f64)NAME(sbi_exp_into)(row[j], m, to + (j)))
 #include "row_sum.h"
 }
+#endif
