@@ -163,7 +163,7 @@ class Grid:
             command = os.path.join(folder, "samebits")
             for program in programs:
                 corpus = [os.path.join(ROOT, "fuzz", "corpus")] if program == "fuzz_replay" else []
-                self.clean(f"{name} {program}", [os.path.join(folder, program), *corpus], {variable: value})
+                self.clean(f"{name} {program}", [os.path.join(folder, program), *corpus], {variable: value, "SAMEBITS_TEST_EVERY": "5"})
             for environment in environments:
                 level = environment.get("SAMEBITS_ISA")
                 label = f"{name} verify --quick, " + (level or f"{environment['SAMEBITS_THREADS']} threads")

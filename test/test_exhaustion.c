@@ -308,9 +308,11 @@ static void exhaust(const task *t) {
     uint8_t undisturbed[32], digest[32];
     sb_status status;
     clock_t start = clock();
+    const char *every = getenv("SAMEBITS_TEST_EVERY"); // under a sanitizer: every n-th request
+    long step = (t->step ? t->step : 1) * (every && atol(every) > 0 ? atol(every) : 1);
     long all = run_task(t, -1, undisturbed, &status);
     CHECK(status == SB_OK, "%s with all the memory: %s", t->name, sb_status_name(status));
-    for (long left = 0; left < all; left += t->step ? t->step : 1) {
+    for (long left = 0; left < all; left += step) {
         run_task(t, left, digest, &status);
         CHECK(status == SB_ERR_MEMORY, "%s with %ld of %ld requests granted: %s", t->name, left, all, sb_status_name(status));
     }
