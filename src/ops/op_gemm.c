@@ -92,9 +92,10 @@ static sb_status gemm_kernels(sb_context *ctx, const sbi_op *op, sb_error *err) 
                                 SBI_INT(column), SBI_INT(step), SBI_INT(row), SBI_INT(p.flags), SBI_REAL(op->r[0])};
         return sbi_launch(ctx, wide ? SBI_ID_k_gemv_wide : SBI_TYPED(c->dtype, k_gemv), (outputs + 255) / 256, args, err);
     }
-    // A product of an array with itself, once turned over, is symmetric: half of it is computed.
+    // A product of an array with itself, once turned over, is symmetric: half of it is computed. (Where m is not n it is
+    // of the same memory in two shapes, as some rows with all.)
     const int64_t worth = 64;
-    if (batch == 1 && a->data == b->data && a->ndim == b->ndim && n[TRANSPOSED_A] != n[TRANSPOSED_B] && p.m >= worth && p.k > 0)
+    if (batch == 1 && a->data == b->data && p.m == p.n && n[TRANSPOSED_A] != n[TRANSPOSED_B] && p.m >= worth && p.k > 0)
         p.flags |= FLAG_UPPER;
     // Where the end cannot be made in one go, totals go to scratch: then runs are tiles, too.
     const bool apart = p.flags & FLAG_UPPER || p.k > RUN || (p.flags & FLAG_ACCUMULATE && p.k > CHUNK);
