@@ -533,6 +533,9 @@ static void check_refusals(void) {
     const sb_attention_options before = {.size = sizeof before, .first = -1}, more = {.size = sizeof more, .keys = 6};
     const sb_attention_options odd = {.size = sizeof odd, .scale = INFINITY}, large = {.size = sizeof large, .scale = 1e300};
     REFUSED(sb_attention(ctx, &before, q, k, v, y, NULL, NULL, &err), SB_ERR_ARGUMENT, "first");
+    const sb_attention_options last = {.size = sizeof last, .first = INT64_C(1) << 62}, after = {.size = sizeof after, .first = last.first + 1};
+    CHECK(sb_attention(ctx, &last, q, k, v, y, NULL, NULL, &err) == SB_OK, "%s", err.message);
+    REFUSED(sb_attention(ctx, &after, q, k, v, y, NULL, NULL, &err), SB_ERR_ARGUMENT, "first");
     REFUSED(sb_attention(ctx, &more, q, k, v, y, NULL, NULL, &err), SB_ERR_ARGUMENT, "keys");
     sb_array *flags = array(ctx, SB_U8, 2, 1, 4, 0, 0, data);
     const sb_attention_options short_mask = {.size = sizeof short_mask, .mask = flags}, real_mask = {.size = sizeof real_mask, .mask = m};

@@ -3,6 +3,7 @@
 #include "check.h"
 #include "ops.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { DEEPEST = 256 }; // channels of a head, as in attention.cl
@@ -70,10 +71,15 @@ static sb_status expect(const sb_array *x, const char *name, sb_dtype dtype, int
     for (int i = 0; same && i < ndim; i++) {
         same = x->shape[i] == shape[i];
     }
-    return same ? SB_OK
-                : sbi_fail(err, SB_ERR_SHAPE, name, "%s must have %d dimensions: %lld %lld%s%.0lld%s%.0lld", name, ndim,
-                           (long long)shape[0], (long long)shape[1], ndim > 2 ? " " : "", ndim > 2 ? (long long)shape[2] : 0LL,
-                           ndim > 3 ? " " : "", ndim > 3 ? (long long)shape[3] : 0LL);
+    if (same) {
+        return SB_OK;
+    }
+    char sizes[96]; // of at most four axes
+    int length = 0;
+    for (int i = 0; i < ndim; i++) {
+        length += snprintf(sizes + length, sizeof sizes - (size_t)length, " %lld", (long long)shape[i]);
+    }
+    return sbi_fail(err, SB_ERR_SHAPE, name, "%s must have %d dimensions:%s", name, ndim, sizes);
 }
 
 // Fills op->n, op->r and the mask from the options and the shapes of q and k, which it checks.
@@ -104,7 +110,7 @@ static sb_status describe(const sb_attention_options *options, const sb_array *q
     if (d > DEEPEST) {
         return sbi_fail(err, SB_ERR_UNSUPPORTED, "q", "a head has %lld channels; at most %d are supported", (long long)d, DEEPEST);
     }
-    if (o.first < 0 || o.first > INT64_MAX / 2) {
+    if (o.first < 0 || o.first > INT64_C(1) << 62) {
         return sbi_fail(err, SB_ERR_ARGUMENT, "first", "first is %lld; a position is between 0 and 2^62", (long long)o.first);
     }
     if (o.keys < 0 || o.keys > s) {
