@@ -399,7 +399,8 @@ SB_API sb_status sb_doctor(sb_report **out, sb_error *err);
 
 // What this library is and can do, found by asking it: every lane runs once on its smallest fixture, and what is seen is
 // written down: the operations with the dtypes they take and the lanes that prove them, what is refused and by which error,
-// the functions, and of those that stand in `proofs` (the text of docs/proofs.tsv; NULL: none) the proof. Verdict: 0.
+// the functions, and of those that stand in `proofs` (the text of docs/proofs.tsv; NULL: none) the proof. Another text than
+// rows of that table, comments and empty lines is SB_ERR_FORMAT. Verdict: 0.
 SB_API sb_status sb_describe(sb_context *ctx, const char *proofs, size_t proofs_size, sb_report **out, sb_error *err);
 
 // ---------------------------------------------------------------- digests of files

@@ -54,6 +54,29 @@ static sb_lm_run run_in(const char *path, int64_t until) {
                        .until = until};
 }
 
+// What a report would tell as it stands: a quote, an escape, a number JSON does not know, a name this library does not.
+#define HEX "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define PROOF(name, inputs, misrounded, digest) name "\t" inputs "\t1\t" misrounded "\t1.5\tv4\t2\t" digest "\t" HEX "\n"
+static const char right_proofs[] = "# a comment\n\n" PROOF("inverse_normal", "5", "0", HEX) PROOF("exp", "4294967296", "7", HEX);
+static const char *const wrong_proofs[] = {
+    PROOF("exp", "1\"", "0", HEX), PROOF("exp", "1", "\033[2J", HEX), PROOF("exp", "007", "0", HEX), PROOF("exp", "", "0", HEX),
+    PROOF("exp", "1", "0", "\"}" HEX), PROOF("exp", "1", "-1", HEX), PROOF("no_such_function", "1", "0", HEX),
+    PROOF("\033exp", "1", "0", HEX), PROOF("exp\t1", "1", "0", HEX), "exp\t1\t1\t0\n", "exp", NULL};
+#define ROW(lane, fixture, cell) \
+    "# samebits golden values, contract 1\nlane\tfixture\tcell\tsha256\n" lane "\t" fixture "\t" cell "\t" HEX "\n"
+static const char *const wrong_references[] = {ROW("\033[2J", "plain", "y"), ROW("exp", "\"", "y"), ROW("exp", "plain", "\001"),
+                                               NULL};
+
+static void test_told_proofs(sb_context *ctx) {
+    sb_error err = {0};
+    sb_report *report = NULL;
+    CHECK(sb_describe(ctx, right_proofs, sizeof right_proofs - 1, &report, &err) == SB_OK, "%s", err.message);
+    CHECK(strstr(sb_report_text(report), "float32 proved: 4294967296 inputs, 7 misrounded"), "the proof of exp is not told");
+    CHECK(strstr(sb_report_json(report), "\"inputs\": 5, \"checked_with_mpfr\": 1, \"misrounded\": 0, \"sha256\": \"" HEX "\""),
+          "the proof of inverse_normal is not told");
+    sb_report_free(report);
+}
+
 static void test_arguments(sb_context *ctx) {
     sb_error err;
     sb_report *report = NULL;
@@ -101,6 +124,13 @@ static void test_arguments(sb_context *ctx) {
     REFUSED(SB_ERR_ARGUMENT, "out", sb_doctor(NULL, &err));
     REFUSED(SB_ERR_ARGUMENT, "ctx", sb_describe(NULL, NULL, 0, &report, &err));
     REFUSED(SB_ERR_ARGUMENT, "out", sb_describe(ctx, NULL, 0, NULL, &err));
+    for (int i = 0; wrong_proofs[i]; i++)
+        REFUSED(SB_ERR_FORMAT, "proofs", sb_describe(ctx, wrong_proofs[i], strlen(wrong_proofs[i]), &report, &err));
+    for (int i = 0; wrong_references[i]; i++) {
+        sb_verify_options wrong = {.size = sizeof wrong, .references = wrong_references[i]};
+        wrong.references_size = strlen(wrong.references);
+        REFUSED(SB_ERR_FORMAT, "references", sb_verify(ctx, &wrong, &report, &err));
+    }
     REFUSED(SB_ERR_ARGUMENT, "a", sb_trace_compare(NULL, "x", &report, &err));
     REFUSED(SB_ERR_ARGUMENT, "b", sb_trace_compare("x", NULL, &report, &err));
     REFUSED(SB_ERR_ARGUMENT, "out", sb_trace_compare("x", "x", NULL, &err));
@@ -286,6 +316,7 @@ int main(void) {
     sb_context_options options = {.size = sizeof options, .threads = 2};
     sb_context *ctx = NULL;
     CHECK(sb_context_new(&options, &ctx, &err) == SB_OK, "%s", err.message);
+    test_told_proofs(ctx);
     test_arguments(ctx);
     expect(ctx);
     sb_context_free(ctx);

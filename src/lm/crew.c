@@ -107,7 +107,7 @@ static sb_status start_worker(sbi_crew *crew, int number, const sb_lm_run *run,
     if (asked->isa) {
         command[words++] = "--isa";
         command[words++] = asked->isa;
-        snprintf(w->isa, sizeof w->isa, "%s", asked->isa);
+        sbi_escape(asked->isa, strlen(asked->isa), w->isa, sizeof w->isa); // (an error may name it)
     }
     if (trace) { // its own, beside ours
         command[words++] = "--trace";

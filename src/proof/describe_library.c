@@ -10,7 +10,8 @@
 
 #include <string.h>
 
-enum { SIGNATURES = 32, INS = 7, OUTS = 3 };
+enum { SIGNATURES = 32, INS = 7, OUTS = 3, FUNCTIONS = 256 };
+enum { NAME, INPUTS, CHECKED, MISROUNDED, SECONDS, LEVEL, THREADS, DIGEST, TEXT, FIELDS }; // of a row of docs/proofs.tsv
 
 typedef struct signature { // of one call: what stands in its slots, 0 where nothing does
     sb_dtype in[INS], out[OUTS];
@@ -24,9 +25,15 @@ typedef struct operation {
     sb_error refusal; // of float64, if it is refused
 } operation;
 
+typedef struct proof { // a row: its fields in the caller's text
+    const char *fields[FIELDS];
+    int lengths[FIELDS];
+} proof;
+
 typedef struct function { // of the lanes of kind "function": by the number of sb_unary_kind
     const char *name;
     bool narrow, wide; // float32 (or words), float64
+    proof proof;
 } function;
 
 typedef struct survey {
@@ -36,7 +43,7 @@ typedef struct survey {
     bool listed;          // for the first time: what it runs is written down for it
     bool met[SBI_OP_COUNT];
     operation operations[SBI_OP_COUNT];
-    function functions[256];
+    function functions[FUNCTIONS];
 } survey;
 
 static void note(void *user, sb_context *ctx, const sbi_op *op) {
@@ -49,7 +56,7 @@ static void note(void *user, sb_context *ctx, const sbi_op *op) {
     int at = 0;
     while (at < o->count && memcmp(&o->signatures[at], &seen, sizeof seen) != 0) at++;
     if (at == o->count && at < SIGNATURES) o->signatures[o->count++] = seen;
-    if (op->id == SBI_OP_UNARY && op->n[0] >= 0 && op->n[0] < 256 && strcmp(s->lane->kind, "function") == 0 && s->listed) {
+    if (op->id == SBI_OP_UNARY && op->n[0] >= 0 && op->n[0] < FUNCTIONS && strcmp(s->lane->kind, "function") == 0 && s->listed) {
         function *f = &s->functions[op->n[0]];
         bool wide = op->out[0]->dtype == SB_F64;
         if (!f->name || !wide) f->name = s->lane->name; // (in float64 the name has an end more)
@@ -130,6 +137,62 @@ static sb_status look(sb_context *ctx, survey *s, sb_error *err) {
     return status;
 }
 
+// ---- the caller's proofs: their fields are told as they stand, so nothing but a table of proofs is let in
+
+static bool is(const proof *row, int field, const char *word) {
+    return (size_t)row->lengths[field] == strlen(word) && memcmp(row->fields[field], word, strlen(word)) == 0;
+}
+
+static bool made_of(const proof *row, int field, const char *characters, int least, int most) {
+    for (int i = 0; i < row->lengths[field]; i++)
+        if (!memchr(characters, row->fields[field][i], strlen(characters))) return false;
+    return row->lengths[field] >= least && row->lengths[field] <= most;
+}
+
+static bool whole_number(const proof *row, int field) { // as JSON writes it
+    return made_of(row, field, "0123456789", 1, 18) && (row->lengths[field] == 1 || row->fields[field][0] != '0');
+}
+
+// The function a row is of (prove calls one of them "normal"), -1 if it is no row.
+static int read_proof(const survey *s, const char *line, const char *stop, proof *row) {
+    static const char hex[] = "0123456789abcdef", letters[] = "abcdefghijklmnopqrstuvwxyz0123456789";
+    for (int i = 0; i < FIELDS; i++) {
+        const char *tab = memchr(line, '\t', (size_t)(stop - line));
+        if (!tab != (i == FIELDS - 1)) return -1;
+        row->fields[i] = line;
+        row->lengths[i] = (int)((tab ? tab : stop) - line);
+        if (tab) line = tab + 1;
+    }
+    if (!whole_number(row, INPUTS) || !whole_number(row, CHECKED) || !whole_number(row, MISROUNDED) ||
+        !made_of(row, SECONDS, "0123456789.", 1, 18) || !made_of(row, LEVEL, letters, 1, 18) || !whole_number(row, THREADS) ||
+        !made_of(row, DIGEST, hex, 64, 64) || !made_of(row, TEXT, hex, 64, 64)) return -1;
+    for (int kind = 0; kind < FUNCTIONS; kind++) {
+        const char *name = s->functions[kind].name;
+        if (name && (is(row, NAME, name) || (kind == SB_INVERSE_NORMAL && is(row, NAME, "normal")))) return kind;
+    }
+    return -1;
+}
+
+// Lines are rows, comments or empty. A function told twice keeps its first proof.
+static sb_status read_proofs(survey *s, const char *proofs, size_t size, sb_error *err) {
+    int64_t number = 0;
+    for (const char *line = proofs, *end = proofs + size; line < end;) {
+        const char *stop = memchr(line, '\n', (size_t)(end - line));
+        if (!stop) stop = end;
+        proof row;
+        number++;
+        if (line < stop && *line != '#') {
+            int kind = read_proof(s, line, stop, &row);
+            if (kind < 0)
+                return sbi_fail(err, SB_ERR_FORMAT, "proofs", "line %lld of the proofs: expected a function of this library, whole "
+                                "numbers, seconds, a level and two SHA-256, as in docs/proofs.tsv", (long long)number);
+            if (!s->functions[kind].proof.fields[0]) s->functions[kind].proof = row;
+        }
+        line = stop < end ? stop + 1 : end;
+    }
+    return SB_OK;
+}
+
 // ---- what is told
 
 static void tell_dtypes(sbi_text *text, const sb_dtype *dtypes, int count, const char *quote, const char *none) {
@@ -179,38 +242,22 @@ static void tell_operation(sb_report *report, const operation *o, const char *na
     sbi_text_add(text, "; %lld lanes\n", (long long)o->lane_count);
 }
 
-// The row of a function in docs/proofs.tsv: name, inputs, checked, misrounded, seconds, level, threads, digest, text.
-static bool find_proof(const char *proofs, size_t size, const char *name, const char *fields[9], int lengths[9]) {
-    for (const char *line = proofs, *end = proofs + size; line < end;) {
-        const char *stop = memchr(line, '\n', (size_t)(end - line));
-        if (!stop) stop = end;
-        int count = 0;
-        for (const char *at = line; count < 9 && at <= stop; count++) {
-            const char *tab = memchr(at, '\t', (size_t)(stop - at));
-            if (!tab) tab = stop;
-            fields[count] = at;
-            lengths[count] = (int)(tab - at);
-            at = tab + 1;
-        }
-        if (count == 9 && *line != '#' && (size_t)lengths[0] == strlen(name) && memcmp(line, name, (size_t)lengths[0]) == 0) return true;
-        line = stop + 1;
-    }
-    return false;
-}
-
-static void tell_function(sb_report *report, int kind, const function *f, const char *proofs, size_t size, bool first) {
+static void tell_function(sb_report *report, int kind, const function *f, bool first) {
     sbi_text *text = &report->text, *json = &report->json;
-    const char *fields[9], *name = kind == SB_INVERSE_NORMAL ? "normal" : f->name; // as prove calls it
-    int lengths[9];
+    const char *const *fields = f->proof.fields;
+    const int *lengths = f->proof.lengths;
     sbi_text_add(text, "  %-24s%s%s", f->name, f->narrow ? " float32" : "", f->wide ? " float64" : "");
     sbi_text_add(json, "%s\n  {", first ? "" : ",");
     sbi_report_member(json, true, "name", f->name);
     sbi_text_add(json, ", \"kind\": %d, \"dtypes\": [%s%s%s], \"proof\": ", kind, f->narrow ? "\"float32\"" : "",
                  f->narrow && f->wide ? ", " : "", f->wide ? "\"float64\"" : "");
-    if (find_proof(proofs, size, name, fields, lengths)) {
-        sbi_text_add(text, "; float32 proved: %.*s inputs, %.*s misrounded", lengths[1], fields[1], lengths[3], fields[3]);
-        sbi_text_add(json, "{\"dtype\": \"float32\", \"inputs\": %.*s, \"checked_with_mpfr\": %.*s, \"misrounded\": %.*s, \"sha256\": \"%.*s\"}",
-                     lengths[1], fields[1], lengths[2], fields[2], lengths[3], fields[3], lengths[7], fields[7]);
+    if (fields[NAME]) {
+        sbi_text_add(text, "; float32 proved: %.*s inputs, %.*s misrounded", lengths[INPUTS], fields[INPUTS], lengths[MISROUNDED],
+                     fields[MISROUNDED]);
+        sbi_text_add(json, "{\"dtype\": \"float32\", \"inputs\": %.*s, \"checked_with_mpfr\": %.*s, ", lengths[INPUTS], fields[INPUTS],
+                     lengths[CHECKED], fields[CHECKED]);
+        sbi_text_add(json, "\"misrounded\": %.*s, \"sha256\": \"%.*s\"}", lengths[MISROUNDED], fields[MISROUNDED], lengths[DIGEST],
+                     fields[DIGEST]);
     } else {
         sbi_text_add(json, "null");
     }
@@ -240,7 +287,7 @@ static void tell_tried(sb_report *report, const char *title, const char *member,
     sbi_text_add(&report->json, "]");
 }
 
-static void tell(sb_report *report, const survey *s, const char *proofs, size_t size) {
+static void tell(sb_report *report, const survey *s) {
     static const char *const devices[] = {"cpu", "opencl", "cuda", "hip", NULL};
     static const char *const levels[] = {"plain", "v1", "v3", "v4", "neon", "reverse", NULL};
     sbi_text_add(&report->text, "samebits     %s, contract %d, commit %s\n", sb_version(), SB_CONTRACT, sb_commit());
@@ -257,9 +304,9 @@ static void tell(sb_report *report, const survey *s, const char *proofs, size_t 
     sbi_text_add(&report->text, "functions\n");
     sbi_text_add(&report->json, "\n ],\n \"functions\": [");
     bool first = true;
-    for (int i = 0; i < 256; i++) {
+    for (int i = 0; i < FUNCTIONS; i++) {
         if (!s->functions[i].name) continue;
-        tell_function(report, i, &s->functions[i], proofs, size, first);
+        tell_function(report, i, &s->functions[i], first);
         first = false;
     }
     sbi_text_add(&report->json, "\n ],\n \"algorithms\": []}\n");
@@ -280,7 +327,8 @@ sb_status sbi_describe(sb_context *ctx, const char *proofs, size_t size, sb_repo
         ctx->watch_user = before.watch_user;
         ctx->trace = before.trace;
     }
-    if (status == SB_OK) tell(report, s, proofs, size);
+    if (status == SB_OK) status = read_proofs(s, proofs, size, err);
+    if (status == SB_OK) tell(report, s);
     if (status == SB_OK)
         status = sbi_report_give(report, out, err);
     else

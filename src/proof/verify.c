@@ -66,13 +66,21 @@ static size_t field(const char **at, const char *end, const char **start) {
     return (size_t)(stop - *start);
 }
 
+// Names go into reports as they stand, so nothing but these characters is let in.
+static bool is_name(const char *name, size_t length) {
+    static const char characters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
+    for (size_t i = 0; i < length; i++)
+        if (!memchr(characters, name[i], sizeof characters - 1)) return false;
+    return length > 0;
+}
+
 static bool read_row(const char *line, const char *end, const char *names[2], size_t lengths[2], sbi_cell *row) {
-    const char *name, *start = line;
+    const char *name;
     lengths[0] = field(&line, end, &names[0]);
     lengths[1] = field(&line, end, &names[1]);
     size_t length = field(&line, end, &name);
-    if (!lengths[0] || !lengths[1] || !length || length >= sizeof row->name || end - line != 64 ||
-        memchr(start, 0, (size_t)(end - start))) {
+    if (!is_name(names[0], lengths[0]) || !is_name(names[1], lengths[1]) || !is_name(name, length) ||
+        length >= sizeof row->name || end - line != 64) {
         return false;
     }
     memcpy(row->name, name, length);
