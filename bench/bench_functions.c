@@ -2,13 +2,17 @@
 // Unary functions on one thread, nanoseconds an element at every CPU level this machine has, beside the C library's
 // float function in a loop (a scalar peer, faithful but not always correctly rounded) and, where libsleef is found, SLEEF's
 // widest vector function of 1 ulp, and the ratios peer / ours of the best level (above 1: ours is faster). Paired runs,
-// medians of the process' time. (numpy, on arrays beyond the caches: bench_numpy.py.)
+// medians of the process' time. (numpy: bench_numpy.py.)
 //
-//     bench_functions [--pairs N] [--json F]
+// With --threads N instead five functions on N threads, by the clock, in cache (2^16 elements) and beyond it (2^26): ours at
+// the best level beside SLEEF, whose array N threads divide and who meet only at the end of the rounds.
+//
+//     bench_functions [--threads N] [--pairs N] [--json F]
 #include "samebits.h"
 
 #include <dlfcn.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +22,7 @@
 #include <immintrin.h>
 #endif
 
-enum { SIZE = 4096, ROUNDS = 64, MOST_PAIRS = 101 }; // the arrays stay in the first cache
+enum { SIZE = 4096, ROUNDS = 64, MOST_PAIRS = 101, MOST_THREADS = 64 }; // the arrays stay in the first cache
 
 static float peer_sigmoid(float x) { return 1.0f / (1.0f + expf(-x)); }
 static float peer_silu(float x) { return x / (1.0f + expf(-x)); }
@@ -73,9 +77,10 @@ static const struct row {
 };
 enum { ROWS = sizeof rows / sizeof rows[0] };
 
+static clockid_t timer = CLOCK_PROCESS_CPUTIME_ID;
 static double seconds(void) {
     struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    clock_gettime(timer, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
@@ -110,17 +115,17 @@ static double time_peer(float (*peer)(float), const float *x, float *y) {
 #if defined(__x86_64__)
 typedef __m512 (*sleef_16)(__m512);
 typedef __m256 (*sleef_8)(__m256);
-__attribute__((target("avx512f"))) static void call_16(void *f, const float *x, float *y) {
+__attribute__((target("avx512f"))) static void call_16(void *f, const float *x, float *y, int64_t n) {
     sleef_16 g;
     memcpy(&g, &f, sizeof g);
-    for (int j = 0; j < SIZE; j += 16) {
+    for (int64_t j = 0; j < n; j += 16) {
         _mm512_storeu_ps(y + j, g(_mm512_loadu_ps(x + j)));
     }
 }
-__attribute__((target("avx2"))) static void call_8(void *f, const float *x, float *y) {
+__attribute__((target("avx2"))) static void call_8(void *f, const float *x, float *y, int64_t n) {
     sleef_8 g;
     memcpy(&g, &f, sizeof g);
-    for (int j = 0; j < SIZE; j += 8) {
+    for (int64_t j = 0; j < n; j += 8) {
         _mm256_storeu_ps(y + j, g(_mm256_loadu_ps(x + j)));
     }
 }
@@ -131,8 +136,8 @@ static void *sleef_function(void *library, const char *name, bool wide) {
 }
 static bool sleef_is_wide(void) { return __builtin_cpu_supports("avx512f"); }
 #else
-static void call_16(void *f, const float *x, float *y) { (void)f, (void)x, (void)y; }
-static void call_8(void *f, const float *x, float *y) { (void)f, (void)x, (void)y; }
+static void call_16(void *f, const float *x, float *y, int64_t n) { (void)f, (void)x, (void)y, (void)n; }
+static void call_8(void *f, const float *x, float *y, int64_t n) { (void)f, (void)x, (void)y, (void)n; }
 static void *sleef_function(void *library, const char *name, bool wide) { return (void)library, (void)name, (void)wide, NULL; }
 static bool sleef_is_wide(void) { return false; }
 #endif
@@ -140,10 +145,132 @@ static bool sleef_is_wide(void) { return false; }
 static double time_sleef(void *f, bool wide, const float *x, float *y) {
     double start = seconds();
     for (int i = 0; i < ROUNDS; i++) {
-        (wide ? call_16 : call_8)(f, x, y);
+        (wide ? call_16 : call_8)(f, x, y, SIZE);
         __asm__ volatile("" : : "r"(y) : "memory");
     }
     return seconds() - start;
+}
+
+// One thread's share of SLEEF's work.
+typedef struct share {
+    void *function;
+    bool wide;
+    const float *x;
+    float *y;
+    int64_t size, rounds;
+} share;
+static void *run_share(void *argument) {
+    const share *s = argument;
+    for (int64_t i = 0; i < s->rounds; i++) {
+        (s->wide ? call_16 : call_8)(s->function, s->x, s->y, s->size);
+        __asm__ volatile("" : : "r"(s->y) : "memory");
+    }
+    return NULL;
+}
+
+// Seconds of SLEEF on all threads (the caller takes the last share); size is a multiple of 16.
+static double time_shares(const share *all, int threads) {
+    share shares[MOST_THREADS];
+    pthread_t ids[MOST_THREADS];
+    const double start = seconds();
+    for (int i = 0; i < threads; i++) {
+        const int64_t from = all->size / 16 * i / threads * 16, to = all->size / 16 * (i + 1) / threads * 16;
+        shares[i] = (share){all->function, all->wide, all->x + from, all->y + from, to - from, all->rounds};
+        if (i + 1 < threads && pthread_create(&ids[i], NULL, run_share, &shares[i])) {
+            abort();
+        }
+    }
+    run_share(&shares[threads - 1]);
+    for (int i = 0; i + 1 < threads; i++) {
+        pthread_join(ids[i], NULL);
+    }
+    return seconds() - start;
+}
+
+// The table of --threads.
+static int several_threads(int threads, int pairs, FILE *out) {
+    static const char *const names[] = {"exp", "log", "sin", "cos", "tanh"};
+    static const int64_t sizes[] = {1 << 16, 1 << 26};
+    const sb_context_options options = {.size = sizeof options, .device = "cpu", .threads = threads};
+    sb_context *ctx = NULL;
+    const size_t most = (size_t)sizes[1] * sizeof(float), page = 1 << 21;
+    float *x = aligned_alloc(page, most), *y = aligned_alloc(page, most);
+    if (!x || !y || sb_context_new(&options, &ctx, NULL) != SB_OK) {
+        fprintf(stderr, "bench_functions: out of memory\n");
+        return 1;
+    }
+    memset(y, 0, most);
+    void *library = dlopen("libsleef.so.3", RTLD_NOW);
+    const bool wide = sleef_is_wide();
+    printf("ns an element, %d thread%s, level %s%s\n%-10s%12s%10s%10s%14s%16s\n", threads, threads > 1 ? "s" : "", sb_context_isa(ctx),
+           library ? "" : "; no libsleef.so.3", "function", "elements", "ours", "SLEEF", "SLEEF / ours", "quartiles");
+    bool first = true;
+    for (int r = 0; r < ROWS; r++) {
+        const struct row *row = &rows[r];
+        bool chosen = false;
+        for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+            chosen = chosen || strcmp(row->name, names[i]) == 0;
+        }
+        if (!chosen) {
+            continue;
+        }
+        for (int64_t j = 0; j < sizes[1]; j++) {
+            x[j] = row->low + (row->high - row->low) * ((float)((uint32_t)j * 2654435761u >> 8) * 0x1p-24f);
+        }
+        for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
+            const int64_t n = sizes[s], rounds = n < (1 << 22) ? (1 << 22) / n : 1;
+            share sleef = {sleef_function(library, row->sleef, wide), wide, x, y, n, rounds};
+            double ours[MOST_PAIRS], theirs[MOST_PAIRS], ratios[MOST_PAIRS];
+            sb_array *in = NULL, *to = NULL;
+            if (sb_array_wrap(ctx, SB_F32, 1, &n, x, &in, NULL) != SB_OK || sb_array_wrap(ctx, SB_F32, 1, &n, y, &to, NULL) != SB_OK ||
+                sb_unary(ctx, row->kind, in, to, NULL) != SB_OK) {
+                fprintf(stderr, "bench_functions: an array\n");
+                return 1;
+            }
+            for (int p = 0; p < pairs; p++) {
+                const double start = seconds();
+                for (int64_t i = 0; i < rounds; i++) {
+                    sb_unary(ctx, row->kind, in, to, NULL);
+                }
+                ours[p] = seconds() - start;
+                theirs[p] = sleef.function ? time_shares(&sleef, threads) : 0.0;
+                ratios[p] = theirs[p] / ours[p];
+            }
+            const double unit = 1e9 / ((double)n * (double)rounds);
+            qsort(ours, (size_t)pairs, sizeof *ours, ascending);
+            qsort(theirs, (size_t)pairs, sizeof *theirs, ascending);
+            qsort(ratios, (size_t)pairs, sizeof *ratios, ascending);
+            const double our = ours[pairs / 2] * unit, their = theirs[pairs / 2] * unit, ratio = ratios[pairs / 2];
+            printf("%-10s%12lld%10.3f", row->name, (long long)n, our);
+            if (out) {
+                fprintf(out, "%s{\"function\": \"%s\", \"threads\": %d, \"elements\": %lld, \"ours\": %.4f", first ? "[\n" : ",\n",
+                        row->name, threads, (long long)n, our);
+            }
+            if (sleef.function) {
+                printf("%10.3f%14.2f%9.2f-%.2f\n", their, ratio, ratios[pairs / 4], ratios[3 * (pairs - 1) / 4]);
+            } else {
+                printf("%10s%14s\n", "-", "-");
+            }
+            if (out && sleef.function) {
+                fprintf(out, ", \"sleef\": %.4f, \"sleef_ratio\": %.4f", their, ratio);
+            }
+            if (out) {
+                fprintf(out, "}");
+            }
+            fflush(stdout);
+            first = false;
+            sb_array_free(in);
+            sb_array_free(to);
+        }
+    }
+    sb_context_free(ctx);
+    free(x);
+    free(y);
+    if (out) {
+        fprintf(out, "\n]\n");
+        return fclose(out) != 0;
+    }
+    return 0;
 }
 
 int main(int argc, char **argv) {
@@ -151,25 +278,31 @@ int main(int argc, char **argv) {
     enum { LEVELS = sizeof levels / sizeof levels[0] };
     sb_context *contexts[LEVELS] = {NULL};
     const char *json = NULL;
-    int pairs = 15;
+    int pairs = 15, threads = 0;
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "--pairs") && i + 1 < argc) {
             pairs = atoi(argv[++i]);
+        } else if (!strcmp(argv[i], "--threads") && i + 1 < argc) {
+            threads = atoi(argv[++i]);
+            timer = CLOCK_MONOTONIC;
         } else if (!strcmp(argv[i], "--json") && i + 1 < argc) {
             json = argv[++i];
         } else {
-            fprintf(stderr, "usage: bench_functions [--pairs N] [--json F]\n");
+            fprintf(stderr, "usage: bench_functions [--threads N] [--pairs N] [--json F]\n");
             return 2;
         }
     }
-    if (pairs < 1 || pairs > MOST_PAIRS) {
-        fprintf(stderr, "bench_functions: --pairs takes 1 to %d\n", MOST_PAIRS);
+    if (pairs < 1 || pairs > MOST_PAIRS || threads < 0 || threads > MOST_THREADS) {
+        fprintf(stderr, "bench_functions: --pairs takes 1 to %d, --threads 1 to %d\n", MOST_PAIRS, MOST_THREADS);
         return 2;
     }
     FILE *out = json ? fopen(json, "w") : NULL;
     if (json && !out) {
         fprintf(stderr, "bench_functions: %s cannot be written\n", json);
         return 1;
+    }
+    if (threads) {
+        return several_threads(threads, pairs, out);
     }
     printf("%-16s", "ns an element");
     for (int l = 0; l < LEVELS; l++) {
