@@ -51,7 +51,7 @@ fuzz: deps
 
 ## make bench   speed beside the peers, as ratios
 bench: build
-	@tools/deps.sh libopenblas0-pthread python3-venv || echo "(without them some benches have no peer)" >&2
+	@tools/deps.sh libopenblas0-pthread libsleef3 python3-venv || echo "(without them some benches have no peer)" >&2
 	@python3 bench/bench.py --build $(BUILD)
 
 clean:

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Unary functions of float32 beside numpy, on arrays beyond the caches: nanoseconds an element of ours on one thread and
-on all, of numpy (which uses one), and the ratios numpy / ours (above 1: ours is faster). Paired runs, medians.
+"""Unary functions of float32 beside numpy, in the second cache (2^16 elements) and beyond the caches (2^26): nanoseconds an
+element of ours on one thread and on all, of numpy (one call of numpy uses one thread, whatever the machine has), and the
+ratios numpy / ours (above 1: ours is faster). Paired runs by the clock, medians. numpy's functions are good to a few ulp.
 
 numpy is looked for in this Python, then in --venv; if it is in neither, a throw-away environment is made there.
 """
@@ -53,18 +54,43 @@ class Ours:
         if getattr(self.library, name)(*arguments, None):
             sys.exit(f"{name} failed")
 
-    def seconds(self, kind):
+    def seconds(self, kind, rounds):
         start = time.perf_counter()
-        self.call("sb_unary", self.context, kind, self.x, self.y)
+        for _ in range(rounds):
+            self.call("sb_unary", self.context, kind, self.x, self.y)
         return time.perf_counter() - start
+
+    def free(self):
+        self.library.sb_array_free(self.x)
+        self.library.sb_array_free(self.y)
+        self.library.sb_context_free(self.context)
+
+
+def measure(numpy, library, name, size, options):
+    """The median seconds of ours on one thread, on all, and of numpy, for one call."""
+    kind, low, high = KINDS[name]
+    x = numpy.random.default_rng(1).random(size, dtype=numpy.float32) * numpy.float32(high - low) + numpy.float32(low)
+    y, function, rounds = numpy.empty_like(x), getattr(numpy, name), max(1, 2**22 // size)
+    one, every = Ours(library, 1, x), Ours(library, options.threads, x)
+    times = ([], [], [])
+    for _ in range(options.pairs + 1):
+        times[0].append(one.seconds(kind, rounds))
+        times[1].append(every.seconds(kind, rounds))
+        start = time.perf_counter()
+        for _ in range(rounds):
+            function(x, out=y)
+        times[2].append(time.perf_counter() - start)
+    one.free()
+    every.free()
+    return [statistics.median(t[1:]) / rounds for t in times]  # (the first pair warms up)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default=os.path.join(ROOT, "build"))
     parser.add_argument("--venv", default="/tmp/samebits-numpy")
-    parser.add_argument("--size", type=int, default=2**24)
-    parser.add_argument("--pairs", type=int, default=15)
+    parser.add_argument("--size", type=int, action="append", metavar="ELEMENTS", help="instead of 2^16 and 2^26")
+    parser.add_argument("--pairs", type=int, default=7)
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--json", metavar="F")
     options = parser.parse_args()
@@ -75,26 +101,13 @@ def main():
     import numpy
     library = ctypes.CDLL(os.path.join(options.build, "libsamebits.so"))
     results = []
-    print(f"numpy {numpy.__version__}, {options.size} elements, ns an element")
-    print(f"{'function':10}{'ours, 1':>10}{f'ours, {options.threads}':>10}{'numpy':>10}{'ratio, 1':>10}{f'ratio, {options.threads}':>10}")
-    for name, (kind, low, high) in KINDS.items():
-        x = numpy.random.default_rng(1).uniform(low, high, options.size).astype(numpy.float32)
-        y, function = numpy.empty_like(x), getattr(numpy, name)
-        one, all_threads = Ours(library, 1, x), Ours(library, options.threads, x)
-        times = ([], [], [])
-        for _ in range(options.pairs):
-            times[0].append(one.seconds(kind))
-            times[1].append(all_threads.seconds(kind))
-            start = time.perf_counter()
-            function(x, out=y)
-            times[2].append(time.perf_counter() - start)
-        a, b, peer = (statistics.median(t[1:] or t) / options.size * 1e9 for t in times)
-        results.append({"function": name, "ours_1": a, "ours": b, "threads": options.threads, "numpy": peer})
-        print(f"{name:10}{a:10.3f}{b:10.3f}{peer:10.3f}{peer / a:10.2f}{peer / b:10.2f}", flush=True)
-        for ours in (one, all_threads):
-            library.sb_array_free(ours.x)
-            library.sb_array_free(ours.y)
-            library.sb_context_free(ours.context)
+    print(f"numpy {numpy.__version__} (one thread), ns an element")
+    print(f"{'function':10}{'elements':>10}{'ours, 1':>10}{f'ours, {options.threads}':>10}{'numpy':>10}{'ratio, 1':>10}{f'ratio, {options.threads}':>10}")
+    for name in KINDS:
+        for size in options.size or (2**16, 2**26):
+            a, b, peer = (t / size * 1e9 for t in measure(numpy, library, name, size, options))
+            results.append({"function": name, "elements": size, "ours_1": a, "ours": b, "threads": options.threads, "numpy": peer})
+            print(f"{name:10}{size:10}{a:10.3f}{b:10.3f}{peer:10.3f}{peer / a:10.2f}{peer / b:10.2f}", flush=True)
     if options.json:
         with open(options.json, "w") as file:
             json.dump(results, file, indent=1)
