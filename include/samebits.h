@@ -384,8 +384,8 @@ SB_API sb_status sb_verify(sb_context *ctx, const sb_verify_options *options, sb
 SB_API sb_status sb_compare(int count, const char *const *paths, sb_report **out, sb_error *err); // count at least 2
 
 // Compares two traces (docs/trace.md) and names the first operation that differs, with the hashes of its inputs. Verdict:
-// 0 SAME; 1 DIFFERENT; 3 INCOMPARABLE: one ends before the other and all before is the same, or another contract. A file
-// that is no trace: SB_ERR_FORMAT.
+// 0 SAME; 1 DIFFERENT; 3 INCOMPARABLE: one ends before the other and all before is the same, no operation in
+// either, or another contract. A file that is no trace: SB_ERR_FORMAT.
 SB_API sb_status sb_trace_compare(const char *a, const char *b, sb_report **out, sb_error *err);
 
 // Proves that verify can fail: each lane, untouched, must read IDENTICAL, and DIVERGENT once one input is moved by one

@@ -33,10 +33,16 @@ static int differing(const sbi_trace_record *a, const sbi_trace_record *b, int l
 
 // ---- what is told
 
-static void tell_array(sb_report *report, const char *list, int i, const sbi_trace_array *a, const char *other) {
-    sbi_text_add(&report->text, "  %-4s %d  %s[", list, i, a->dtype);
+static void tell_form(sb_report *report, const sbi_trace_array *a) {
+    sbi_text_add(&report->text, "%s[", a->dtype);
     for (int axis = 0; axis < a->ndim; axis++) sbi_text_add(&report->text, axis ? ",%lld" : "%lld", (long long)a->shape[axis]);
-    sbi_text_add(&report->text, "]  %s", a->sha256);
+    sbi_text_add(&report->text, "]");
+}
+
+static void tell_array(sb_report *report, const char *list, int i, const sbi_trace_array *a, const char *other) {
+    sbi_text_add(&report->text, "  %-4s %d  ", list, i);
+    tell_form(report, a);
+    sbi_text_add(&report->text, "  %s", a->sha256);
     if (!same_text(a->sha256, other)) sbi_text_add(&report->text, " in the first, %s in the second", other);
     sbi_text_add(&report->text, "\n");
 }
@@ -65,7 +71,16 @@ static void tell_arrays(sb_report *report, const sbi_trace_record *a, const sbi_
 }
 
 static void tell_call(sb_report *report, const char *which, const sbi_trace_record *r) {
-    sbi_text_add(&report->text, "  the %s: %s at %s, %s\n", which, r->op, r->at, r->parameters);
+    sbi_text_add(&report->text, "  the %s: %s at %s, %s", which, r->op, r->at, r->parameters);
+    for (int list = 0; list < SBI_TRACE_LISTS; list++) {
+        if (r->counts[list]) sbi_text_add(&report->text, ", %s", sbi_trace_lists[list]);
+        for (int i = 0; i < r->counts[list]; i++) {
+            sbi_text_add(&report->text, " ");
+            if (r->arrays[list][i].dtype) tell_form(report, &r->arrays[list][i]);
+            else sbi_text_add(&report->text, "none");
+        }
+    }
+    sbi_text_add(&report->text, "%s\n", r->real ? ", a number" : "");
 }
 
 // Where two lines differ: what it means, and the operation.
@@ -135,8 +150,8 @@ static sb_status compare(sbi_trace_file *a, sbi_trace_file *b, sb_report *report
                      end_a ? "first" : "second");
         report->verdict = INCOMPARABLE;
     } else if (!found) {
-        sbi_text_add(&report->text, "%lld operations, all the same\n", (long long)same);
         if (same == 0) report->verdict = INCOMPARABLE; // nothing compared is no agreement
+        sbi_text_add(&report->text, "%lld operations%s\n", (long long)same, same ? ", all the same" : " in either trace");
     }
     sbi_text_add(&report->json, ",\n \"same\": %lld", (long long)same);
     sbi_report_member(&report->json, false, "verdict", verdicts[report->verdict]);
