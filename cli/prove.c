@@ -240,12 +240,25 @@ static sb_status prove_one(sb_context *ctx, sbi_pool *pool, const sbi_judged *fu
     return SB_OK;
 }
 
+// NULL, and why, where nothing is to be proved.
+static const sbi_judged *find_function(const char *name, const char **why) {
+    static const char *const exact[] = {"sqrt", "neg", "abs"};
+    *why = "there is no such function (--help lists them)";
+    for (size_t i = 0; i < sizeof exact / sizeof exact[0]; i++)
+        if (strcmp(name, exact[i]) == 0) *why = "nothing to prove: IEEE 754 fixes every bit of it, and the lane of its name holds it to that";
+    if (strcmp(name, "inverse_normal") == 0) name = "normal"; // (as the header and `describe` call it)
+    for (const sbi_judged *f = sbi_judged_functions; f->name; f++)
+        if (strcmp(f->name, name) == 0) return f;
+    return NULL;
+}
+
 int sbi_cli_prove(int argc, char **argv) {
     static const char usage[] = "samebits prove NAME ... | --all [--quick | --count N] [--hash-only] [flags]";
     static const char about[] =
         "Runs a function over all 2^32 inputs and judges every output by the host's double functions and, near a tie, by MPFR;\n"
         "the hash of all outputs is compared with the recorded one. Names: exp log sin cos rsqrt sigmoid silu silu_grad normal\n"
-        "tanh expm1 log1p exp2 log2 log10 erf erfc softplus log_sigmoid gelu gelu_tanh gelu_grad gelu_tanh_grad.";
+        "(or inverse_normal) tanh expm1 log1p exp2 log2 log10 erf erfc softplus log_sigmoid gelu gelu_tanh gelu_grad\n"
+        "gelu_tanh_grad. Not sqrt, neg and abs, of which IEEE 754 fixes every bit.";
     prove_options options = {.count = 0};
     const cli_flag flags[] = {
         {"--all", CLI_SWITCH, &options.all, 0, 0, NULL, "every function"},
@@ -267,12 +280,10 @@ int sbi_cli_prove(int argc, char **argv) {
     exit_code = CLI_GOOD;
     int chosen_count = 0;
     for (int i = 1; i <= operands && chosen_count < 64; i++) {
-        const sbi_judged *f = sbi_judged_functions;
-        while (f->name && strcmp(f->name, argv[i]) != 0) {
-            f++;
-        }
-        if (!f->name) {
-            return cli_usage_error(usage, "there is no function \"%s\" (--help lists them)", cli_show(argv[i]));
+        const char *why;
+        const sbi_judged *f = find_function(argv[i], &why);
+        if (!f) {
+            return cli_usage_error(usage, "%s: %s", cli_show(argv[i]), why);
         }
         chosen[chosen_count++] = f;
     }

@@ -43,6 +43,12 @@ def main():
         run = subprocess.run([*command, "prove", "tanh", "--count", str(count), "--hash-only"], capture_output=True, text=True)
         check(run.returncode == code and "not judged" in run.stdout and "misrounded" not in run.stdout,
               f"prove --hash-only of {count} inputs: exit {run.returncode}: {run.stdout}")
+    for name, told in (("inverse_normal", "normal: 1024 inputs"), ("normal", "normal: 1024 inputs")):
+        run = subprocess.run([*command, "prove", name, "--count", "1024"], capture_output=True, text=True)
+        check(run.stdout.startswith(told), f"prove {name}: {run.stdout}{run.stderr}")
+    for name in ("sqrt", "neg", "abs"):
+        run = subprocess.run([*command, "prove", name], capture_output=True, text=True)
+        check(run.returncode == 2 and not run.stdout and f"{name}: nothing to prove: IEEE 754" in run.stderr, f"prove {name}: {run.stderr}")
     for bad in (["tan"], ["exp", "--all"], [], ["exp", "--count", "3"], ["exp", "--count", "0"], ["exp", "--counts"],
                 ["exp", "--quick", "--count", "4"], ["exp", "--threads", "0"], ["exp", "--count", "8589934592"],
                 ["exp", "--isa", "v9", "--count", "2"], ["exp", "--device", "abacus", "--count", "2"]):
