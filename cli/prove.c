@@ -243,7 +243,7 @@ static sb_status prove_one(sb_context *ctx, sbi_pool *pool, const sbi_judged *fu
 // NULL, and why, where nothing is to be proved.
 static const sbi_judged *find_function(const char *name, const char **why) {
     static const char *const exact[] = {"sqrt", "neg", "abs"};
-    *why = "there is no such function (--help lists them)";
+    *why = "there is no function of this name (--help lists them)";
     for (size_t i = 0; i < sizeof exact / sizeof exact[0]; i++)
         if (strcmp(name, exact[i]) == 0) *why = "nothing to prove: IEEE 754 fixes every bit of it, and the lane of its name holds it to that";
     if (strcmp(name, "inverse_normal") == 0) name = "normal"; // (as the header and `describe` call it)
