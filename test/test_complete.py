@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Every exported function (docs/symbols.txt) is met with hostile arguments: by a row of api_rows.def, else by the test that
-other_functions.tsv names. And every fault of docs/cases.md names tests that are there, or the work it waits for.
+other_functions.tsv names. And every fault of docs/cases.md names tests that are there, or the family of estimators, yet to
+come, that it waits for: "issue of trees", and nothing vaguer.
 
 test_complete.py ROOT
 """
@@ -36,12 +37,17 @@ for line in text("test", "other_functions.tsv").splitlines():
 for name in sorted(exported - in_rows - others.keys()):
     faults.append(f"{name} has no row in api_rows.def and none in other_functions.tsv")
 
+families = ["clustering", "decompositions", "forests", "gradient boosting", "linear models", "manifold learning", "neighbors",
+            "the preprocessing estimators", "trees"]
 cases = [line for line in text("docs", "cases.md").splitlines() if re.match(r"\| \*\*", line)]
 for line in cases:
     held = line.split("|")[2]
     named = re.findall(r"`(\w+\.(?:c|py|def))(?: (\w+))?`", held)
-    if not named and "issue" not in held:
+    awaited = re.findall(rf"issue of (?:{'|'.join(families)})(?= *$|;)", held)
+    if not named and not awaited:
         faults.append(f"docs/cases.md names no test: {line[:60]}")
+    if held.count("issue") != len(awaited):
+        faults.append(f"docs/cases.md: an issue of no family to come: {line[:60]}")
     for test, function in named:
         path = os.path.join(ROOT, "test", test)
         if not os.path.exists(path) or (function and not re.search(rf"\b{function}\b", text("test", test))):
