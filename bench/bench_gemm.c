@@ -4,7 +4,8 @@
 // compared with ours to tolerance. One thread is timed by the processor time of the process, so that neighbours on the
 // machine disturb less; more threads by the clock, and then everyone rests a while before each run, because the threads
 // of some libraries go on looking for work for long. A^T A (kind AA) has two runs of each peer: its product, and its
-// product of a matrix with itself (syrk), which writes one triangle where ours writes all; the faster one counts.
+// product of a matrix with itself (syrk), which writes one triangle where ours writes all; the faster one counts. A peer
+// that took four times as long as another in the first pair of a row, its answer checked, sits out the rest of the row.
 //
 //     bench_gemm [--threads N] [--pairs N] [--short] [--dtype float32|float64] [--shape M,N,K,NT] [--json F]
 //                [--peer LIBRARY]...
@@ -238,10 +239,12 @@ static bool measure(sb_context *ctx, const shape *p, int most, double enough, FI
     const int contenders = itself ? 1 + 2 * peer_count : 1 + peer_count, repeat = work > 4e8 ? 1 : (int)(4e8 / work) + 1;
     const int warm = work > 1e11 ? 0 : -1; // pair -1 warms up; a product of seconds needs none
     const double begin = seconds_of(CLOCK_MONOTONIC);
-    bool same = true;
+    bool same = true, out[1 + 2 * MOST_PEERS] = {false};
+    double once[1 + 2 * MOST_PEERS]; // the times of the first pair
     int pairs = 0;
     for (int i = warm; i < most && (i < 3 || seconds_of(CLOCK_MONOTONIC) - begin < enough); i++, pairs = i) {
         for (int who = 0; who < contenders; who++) {
+            if (out[who]) continue;
             const bool syrk = who > peer_count;
             sb_error err;
             double start = 0;
@@ -254,6 +257,7 @@ static bool measure(sb_context *ctx, const shape *p, int most, double enough, FI
                 else if (sb_gemm(ctx, &o, aa, bb, NULL, cc, &err) != SB_OK) fail("gemm", &err);
             }
             const double time = (seconds() - start) / repeat;
+            if (i == warm) once[who] = time;
             if (i == warm && who && !agree(p, c, d, syrk)) {
                 printf("%s%s: RESULTS DIFFER\n", peers[(who - 1) % peer_count].name, syrk ? ", syrk" : "");
                 same = false;
@@ -262,10 +266,13 @@ static bool measure(sb_context *ctx, const shape *p, int most, double enough, FI
             times[who][i] = time;
             ratios[who][i] = time / times[0][i];
         }
+        for (int who = 1; who < contenders && i == warm; who++)
+            for (int other = 1; other < contenders; other++) out[who] = out[who] || once[who] > 4 * once[other];
     }
     int best = 1;
-    for (int who = 2; who < contenders; who++)
-        if (quantile(times[who], pairs, 0.5) < quantile(times[best], pairs, 0.5)) best = who;
+    while (out[best]) best++;
+    for (int who = best + 1; who < contenders; who++)
+        if (!out[who] && quantile(times[who], pairs, 0.5) < quantile(times[best], pairs, 0.5)) best = who;
     const double mine = quantile(times[0], pairs, 0.5);
     printf("%5d %5d %7d %s %3d %8.1f %5.1f%%", p->m, p->n, p->k, p->kind, pairs, work / mine * 1e-9,
            100.0 * (quantile(times[0], pairs, 0.75) - quantile(times[0], pairs, 0.25)) / mine);
