@@ -31,7 +31,7 @@ USES = {
 }
 PROOFS_HEAD = """# Exhaustive proofs: every one of the 2^32 inputs ran through the kernel and was judged (samebits prove, cli/prove_judge.c).
 # `text` is the SHA-256 of the parts of src/kernels/function.h that the function uses; tools/proofs.py --check fails where it has changed.
-# Seconds are by the clock, on one thread of a machine shared with others.
+# Seconds are by the clock, on a machine shared with others.
 # function\tinputs\tchecked with MPFR\tmisrounded\tseconds\tlevel\tthreads\tsha256 of all outputs\ttext
 """
 HASHES_HEAD = "# SHA-256 over all outputs (little-endian, in input order) of each function: name, number of inputs, digest.\n"
