@@ -4,9 +4,6 @@
 
 #define SHAPE(...) ((const int64_t[]){__VA_ARGS__})
 
-// The number as the operation rounds it.
-static double rounded(const sbi_lane_run *run, double x) { return sbi_lane_real(run) == SB_F32 ? (double)(float)x : x; }
-
 typedef sb_status adam_step(sb_context *ctx, const sb_adamw_options *options, const sb_array *g, sb_array *p, sb_array *m,
                             sb_array *v, sb_error *err);
 
@@ -18,10 +15,13 @@ static sb_status run_steps(sbi_lane_run *run, adam_step *adam, sb_error *err) {
     sb_array *v = sbi_lane_result(run, real, 2, SHAPE(n, d));
     sbi_lane_do(run, sb_binary(run->ctx, SB_MUL, root, root, v, err)); // not negative
     sb_adamw_options options = {.size = sizeof options, .learning_rate = 0.013, .beta1 = 0.9, .beta2 = 0.95,
-                                .eps = 1e-8, .weight_decay = 0.1, .beta1_power = 1.0, .beta2_power = 1.0};
+                                .eps = 1e-8, .weight_decay = 0.1};
+    // Powers of the betas in the type of the data: constants, since the caller's rounding may be any.
+    static const double powers[2][2][2] = {{{(double)0.9f, (double)0.95f}, {(double)0.9f * (double)0.9f, (double)0.95f * (double)0.95f}},
+                                           {{0.9, 0.95}, {0.9 * 0.9, 0.95 * 0.95}}};
     for (int step = 0; step < 2; step++) {
-        options.beta1_power *= rounded(run, options.beta1);
-        options.beta2_power *= rounded(run, options.beta2);
+        options.beta1_power = powers[real == SB_F64][step][0];
+        options.beta2_power = powers[real == SB_F64][step][1];
         for (sbi_part part = sbi_lane_first(run, n); part.count; part = sbi_lane_next(run, part))
             sbi_lane_do(run, adam(run->ctx, &options, sbi_lane_part(run, g, part), sbi_lane_part(run, p, part),
                                   sbi_lane_part(run, m, part), sbi_lane_part(run, v, part), err));
