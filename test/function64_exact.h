@@ -152,6 +152,17 @@ static inline double exact_error(mpfr_t r, double y, int *subnormal) {
     return fabs(mpfr_get_d(r, MPFR_RNDN));
 }
 
+// erfc(x s) for x s >= 2, s^2 = 1 or 1/2 (half): e^(-(x s)^2) / (sqrt(pi) (t + (1/2)/(t + 1/(t + (3/2)/(t + ...))))), t = x s.
+// The square of x is taken in two parts, the first of them exact, so that the power keeps its bits. Some 2^-61.
+static inline long double extended_tail(double x, int half) {
+    double top = (double)(float)x;
+    long double t = half ? (long double)x * 0.707106781186547524400844362104849039L : (long double)x, f = 0;
+    long double square = (long double)top * (long double)top, rest = ((long double)x - top) * ((long double)x + top);
+    for (int k = 120; k > 0; k--)
+        f = (long double)k / 2 / (t + f);
+    return expl(half ? -square / 2 : -square) * expl(half ? -rest / 2 : -rest) / (1.772453850905516027298167483341145183L * (t + f));
+}
+
 // f(x) within some 2^-60, or NaN where that is not known of it.
 static inline long double extended_value(enum function64 f, double value) {
     long double x = (long double)value, s, c, t;
@@ -168,7 +179,7 @@ static inline long double extended_value(enum function64 f, double value) {
     case F_COS: return fabsl(x) < 0.5L ? cosl(x) : (long double)NAN;
     case F_TANH: return tanhl(x);
     case F_ERF: return erfl(x);
-    case F_ERFC: return x < 3 ? erfcl(x) : (long double)NAN;
+    case F_ERFC: return x < 2 ? erfcl(x) : extended_tail(value, 0);
     case F_RSQRT: return 1 / sqrtl(x);
     case F_SIGMOID: return 1 / (1 + expl(-x));
     case F_SOFTPLUS: return x < 700 ? log1pl(expl(x)) : x;
@@ -179,7 +190,15 @@ static inline long double extended_value(enum function64 f, double value) {
         c = 1 / (1 + expl(x));
         t = 1 + x * c;
         return fabsl(t) < 0.05L ? (long double)NAN : s * t;
-    case F_GELU: return fabsl(x) < 3 ? x * 0.5L * erfcl(-x * 0.707106781186547524400844362104849039L) : (long double)NAN;
+    case F_GELU:
+        if (x < -3) return x / 2 * extended_tail(-value, 1);
+        return x > 3 ? x - x / 2 * extended_tail(value, 1) : x * 0.5L * erfcl(-x * 0.707106781186547524400844362104849039L);
+    case F_GELU_GRAD: // Phi(x) + x phi(x), but beside its zero
+        if (fabsl(x) < 3 || fabsl(x) > 1e3L) return (long double)NAN;
+        t = extended_tail(fabs(value), 1) / 2;
+        c = x * expl(-(long double)(float)value * (float)value / 2) * expl(-(x - (float)value) * (x + (float)value) / 2);
+        c *= 0.398942280401432677939946059934381868L;
+        return (x < 0 ? t : 1 - t) + c;
     default: return (long double)NAN;
     }
 }
