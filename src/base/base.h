@@ -106,7 +106,8 @@ sb_status sbi_file_start(const sbi_allocator *allocator, const char *path, sbi_f
 const char *sbi_file_path(const sbi_file *file);
 sb_status sbi_file_append(const char *path, const void *bytes, int64_t size, sb_error *err); // one write, then fsync
 sb_status sbi_folder_make(const char *path, sb_error *err);                                  // with parents; fine if there
-double sbi_seconds(void); // a monotonic clock; for progress only, never for a value
+int64_t sbi_nanoseconds(void); // a monotonic clock; for waiting and progress, never for a value. No float in it
+double sbi_seconds(void);       // the same
 
 // ---- folder.c
 // Calls visit for every entry of a folder but "." and "..", in bytewise order of names.

@@ -259,8 +259,10 @@ sb_status sbi_folder_make(const char *path, sb_error *err) {
     return SB_OK;
 }
 
-double sbi_seconds(void) {
+int64_t sbi_nanoseconds(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
+
+double sbi_seconds(void) { return 1e-9 * (double)sbi_nanoseconds(); }

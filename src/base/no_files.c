@@ -3,6 +3,10 @@
 // module.c, cores.c): everything that needs one is refused by name.
 #include "base.h"
 
+#ifndef SAMEBITS_NO_THREADS
+#include <time.h>
+#endif
+
 #include <string.h>
 
 static sb_status refuse(sb_error *err) {
@@ -68,8 +72,16 @@ bool sbi_file_present(const char *path) {
     (void)path;
     return false;
 }
+int64_t sbi_nanoseconds(void) {
+#ifdef SAMEBITS_NO_THREADS
+    return 0; // (no clock: for progress only)
+#else
+    struct timespec now;
+    return timespec_get(&now, TIME_UTC) ? (int64_t)now.tv_sec * 1000000000 + now.tv_nsec : 0;
+#endif
+}
 double sbi_seconds(void) {
-    return 0.0; // (no clock: for progress only)
+    return 1e-9 * (double)sbi_nanoseconds();
 }
 sb_status sbi_process_start(const char *const *command, sbi_process *out, sb_error *err) {
     (void)command, (void)out;

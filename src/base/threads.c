@@ -30,7 +30,7 @@ struct sbi_pool {
     sbi_allocator allocator;
     int threads;         // the caller is one of them
     int started;         // workers that run
-    double patience;     // seconds of looking before sleep; 0 where a core is not free for it
+    int64_t patience;    // nanoseconds of looking before sleep; 0 where a core is not free for it
     unsigned process;    // forks that this process was away from the first, when the locks were made
     atomic_int busy;     // 0 or 1 (a byte would need libatomic on riscv64)
     sbi_task task;       // the job
@@ -80,17 +80,18 @@ static bool all_left(sbi_pool *pool, uint64_t unused) {
     return (atomic_load(&pool->gate) & INSIDE) == 0;
 }
 
-// Looks for what is awaited, as long as the pool has patience.
+// Looks for what is awaited, as long as the pool has patience. The mode of the floating point here is the caller's (its
+// traps may be on, its flags are its own), so time is counted in integers.
 static bool look(sbi_pool *pool, bool (*there)(sbi_pool *pool, uint64_t seen), uint64_t seen) {
     if (there(pool, seen)) return true;
     if (pool->patience == 0) return false;
-    const double end = sbi_seconds() + pool->patience;
+    const int64_t end = sbi_nanoseconds() + pool->patience;
     do {
         for (int i = 0; i < 8; i++) {
             pause_core();
             if (there(pool, seen)) return true;
         }
-    } while (sbi_seconds() < end);
+    } while (sbi_nanoseconds() < end);
     return false;
 }
 
@@ -154,7 +155,7 @@ sbi_pool *sbi_pool_new(const sbi_allocator *allocator, int threads, sb_error *er
         return NULL;
     }
     pthread_once(&forks_once, watch_forks);
-    const double patience = 50e-6;
+    const int64_t patience = 50000;
     int64_t bytes = (int64_t)sizeof(sbi_pool) + threads * (int64_t)sizeof(pthread_t);
     sbi_pool *pool = sbi_allocate(allocator, bytes, 1, err);
     if (!pool) return NULL;
