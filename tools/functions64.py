@@ -6,13 +6,14 @@
   functions64.py --check          every function's text is the one that was measured (docs/functions64.tsv)
   functions64.py --record FILE    takes the rows of `test_function64 --measure N`
 """
-import hashlib
 import os
-import re
 import sys
+
+from proofs import digests, rows, sections_of, write
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TEXT = os.path.join(ROOT, "src/kernels/function64.h")
+NARROW = os.path.join(ROOT, "src/kernels/function.h") # whose binary64 log is a function of both
 TABLE = os.path.join(ROOT, "docs/functions64.tsv")
 USES = {
     "exp": ["exp"], "exp2": ["exp"], "expm1": ["exp"], "log": [], "log2": ["log"], "log10": ["log"], "log1p": ["log"],
@@ -27,41 +28,31 @@ USES = {
 }
 HEAD = """# The largest error seen of each function of binary64 (test_function64 --measure N), in ulp of the exact value: arguments in
 # strata (the range, any bits, small, beside seams and zeros, beside multiples of log(2)/2 and pi/2, subnormal) and hard cases,
-# judged by MPFR (where the host's long double says 0.49 or less, by that). Normal results, then subnormal ones.
+# judged by MPFR (by the host's long double where it says that the error is surely not the largest). Normal results, then subnormal ones.
 # `text` is the SHA-256 of the sections of src/kernels/function64.h that the function uses, comments aside.
 # function\targuments\tlargest error\tat\twhere subnormal\ttext
 """
 
 
 def texts():
-    with open(TEXT, encoding="utf-8") as file:
-        parts = re.split(r"^// -{20,} (.+)\n", file.read(), flags=re.M)
-    sections = {"": parts[0]} | dict(zip(parts[1::2], parts[2::2]))
-    with open(os.path.join(ROOT, "src/kernels/function.h"), encoding="utf-8") as file:
-        sections["log"] += re.search(r"^// -{20,} log\n(.*?)^// -{20,}", file.read(), flags=re.M | re.S).group(1)
-    bare = {name: " ".join(re.sub(r"//[^\n]*|\s+", " ", text).replace("#endif", "").split()) for name, text in sections.items()}
-    return {name: hashlib.sha256("\n".join(bare[s] for s in [""] + (uses or ["log"])).encode()).hexdigest() for name, uses in USES.items()}
+    sections = sections_of(TEXT)
+    sections["log"] += sections_of(NARROW)["log"]
+    return digests(sections, {name: used or ["log"] for name, used in USES.items()})
 
 
-def rows(path):
-    if not os.path.exists(path):
-        return {}
-    with open(path, encoding="utf-8") as file:
-        table = [line.rstrip("\n").split("\t") for line in file if line.strip() and not line.startswith("#")]
-    return {row[0]: row for row in table}
+def table(path):
+    return {row[0]: row for row in rows(path)}
 
 
 def record(path):
-    now, kept = texts(), rows(TABLE)
-    for name, row in rows(path).items():
+    now, kept = texts(), table(TABLE)
+    for name, row in table(path).items():
         kept[name] = row[:5] + [now[name]]
-    with open(TABLE, "w", encoding="utf-8") as file:
-        file.write(HEAD)
-        file.writelines("\t".join(kept[name]) + "\n" for name in USES if name in kept)
+    write(TABLE, HEAD, [kept[name] for name in USES if name in kept])
 
 
 def check():
-    now, kept, failed = texts(), rows(TABLE), 0
+    now, kept, failed = texts(), table(TABLE), 0
     for name, text in now.items():
         row = kept.get(name)
         if row is None:

@@ -37,14 +37,21 @@ PROOFS_HEAD = """# Exhaustive proofs: every one of the 2^32 inputs ran through t
 HASHES_HEAD = "# SHA-256 over all outputs (little-endian, in input order) of each function: name, number of inputs, digest.\n"
 
 
-def texts():
-    """The digest of each function's text."""
-    with open(TEXT, encoding="utf-8") as file:
+def sections_of(path):
+    """The text of each section of a kernel header, by its title; "" is what stands above the first."""
+    with open(path, encoding="utf-8") as file:
         parts = re.split(r"^// -{20,} (.+)\n", file.read(), flags=re.M)
-    sections = {"": parts[0]} | dict(zip(parts[1::2], parts[2::2]))
-    bare = {name: re.sub(r"//[^\n]*|\s+", " ", text) for name, text in sections.items()}
-    bare = {name: " ".join(text.replace("#endif", "").split()) for name, text in bare.items()}
-    return {name: hashlib.sha256("\n".join(bare[s] for s in [""] + uses).encode()).hexdigest() for name, uses in USES.items()}
+    return {"": parts[0]} | dict(zip(parts[1::2], parts[2::2]))
+
+
+def digests(sections, uses):
+    """The SHA-256 of the sections that each function uses, comments and spaces aside."""
+    bare = {name: " ".join(re.sub(r"//[^\n]*|\s+", " ", text).replace("#endif", "").split()) for name, text in sections.items()}
+    return {name: hashlib.sha256("\n".join(bare[s] for s in ["", *used]).encode()).hexdigest() for name, used in uses.items()}
+
+
+def texts():
+    return digests(sections_of(TEXT), USES)
 
 
 def rows(path):
