@@ -10,7 +10,6 @@ const sbi_lane *const sbi_lane_files[] = {
     sbi_lanes_reduce,
     sbi_lanes_element,
     sbi_lanes_function,
-    sbi_lanes_function64,
     sbi_lanes_softmax,
     sbi_lanes_norm,
     sbi_lanes_rotary,
