@@ -122,12 +122,12 @@ FUNCTION(gelu_tanh_grad, SB_GELU_TANH_GRAD)
 // Words of Philox, and the corners of the distribution: both ends, the middle, the seam of the two formulas.
 static sb_status run_inverse_normal(sbi_lane_run *run, sb_error *err) {
     static const uint32_t corners32[] = {0, 1, 2, 3, 0x13333332, 0x13333333, 0x13333334, 0x7ffffffe, 0x7fffffff,
-                                       0x80000000, 0x80000001, 0x47e8d521, 0xb8172ade, 0xecccccca, 0xeccccccb, 0xeccccccc, 0xecccccce, 0xfffffffd,
-                                       0xfffffffe, 0xffffffff};
+                                         0x80000000, 0x80000001, 0x47e8d521, 0xb8172ade, 0xecccccca, 0xeccccccb, 0xeccccccc, 0xecccccce, 0xfffffffd,
+                                         0xfffffffe, 0xffffffff};
     static const uint64_t corners64[] = {0, 0x7ff, 0x800, 0x1000, 0x6666666666666000, 0x6666666666666800, 0x66666666666667ff,
-                                       0x6666666666665fff, 0x7fffffffffffffff, 0x7ffffffffffff7ff, 0x8000000000000000,
-                                       0x8000000000000800, 0x9999999999999800, 0x9999999999999fff, 0xffffffffffffffff,
-                                       0xfffffffffffff7ff, 0x0000000000123456, 0x00000fedcba98765, 0x0123456789abcdef};
+                                         0x6666666666665fff, 0x7fffffffffffffff, 0x7ffffffffffff7ff, 0x8000000000000000,
+                                         0x8000000000000800, 0x9999999999999800, 0x9999999999999fff, 0xffffffffffffffff,
+                                         0xfffffffffffff7ff, 0x0000000000123456, 0x00000fedcba98765, 0x0123456789abcdef};
     static const bits lists[] = {{"corners", corners32, LENGTH(corners32)}, {"corners", corners64, LENGTH(corners64)}};
     sb_dtype real = sbi_lane_real(run), word = real == SB_F64 ? SB_U64 : SB_U32;
     const bits *list = &lists[real == SB_F64];
