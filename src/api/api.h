@@ -55,7 +55,8 @@ extern const sbi_api_struct sbi_context_struct, sbi_gemm_struct, sbi_attention_s
     sbi_adamw_struct, sbi_sgd_struct,
     sbi_verify_struct, sbi_run_struct, sbi_generation_struct;
 
-// Copies an options struct of the size its caller knew into one of ours: what the caller did not know is 0; a size that
+// Copies an options struct of the size its caller knew into one of ours: what the caller did not know is 0, all of it where
+// `from` is NULL; a size that
 // cuts a field in half is refused. A larger one comes from a newer header: what we do not know must be 0.
 sb_status sbi_api_options(const void *from, void *to, const sbi_api_struct *known, sb_error *err);
 #endif

@@ -28,11 +28,9 @@ const char *sb_status_name(sb_status status) {
 sb_status sb_context_new(const sb_context_options *options, sb_context **out, sb_error *err) {
     NEED(out);
     *out = NULL;
-    sb_context_options known = {.size = sizeof known};
-    if (options) {
-        sb_status status = sbi_api_options(options, &known, &sbi_context_struct, err);
-        if (status != SB_OK) return status;
-    }
+    sb_context_options known;
+    sb_status status = sbi_api_options(options, &known, &sbi_context_struct, err);
+    if (status != SB_OK) return status;
     return sbi_context_new(&known, out, err);
 }
 

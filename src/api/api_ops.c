@@ -14,11 +14,9 @@ sb_status sb_gemm(sb_context *ctx, const sb_gemm_options *options, const sb_arra
                   const sb_array *bias, sb_array *c, sb_error *err) {
     NEED(ctx); NEED(a); NEED(b); NEED(c);
     APART(c, a); APART(c, b); APART(c, bias);
-    sb_gemm_options known = {.size = sizeof known};
-    if (options) {
-        sb_status status = sbi_api_options(options, &known, &sbi_gemm_struct, err);
-        if (status != SB_OK) return status;
-    }
+    sb_gemm_options known;
+    sb_status status = sbi_api_options(options, &known, &sbi_gemm_struct, err);
+    if (status != SB_OK) return status;
     RETURN_INSIDE(sbi_gemm(ctx, &known, a, b, bias, c, err));
 }
 
@@ -119,11 +117,9 @@ sb_status sb_cross_entropy(sb_context *ctx, const sb_cross_entropy_options *opti
                            const sb_array *targets, const sb_array *weights, sb_array *loss, sb_error *err) {
     NEED(ctx); NEED(logits); NEED(targets); NEED(loss);
     APART(loss, logits); APART(loss, targets); APART(loss, weights);
-    sb_cross_entropy_options known = {.size = sizeof known};
-    if (options) {
-        sb_status status = sbi_api_options(options, &known, &sbi_cross_entropy_struct, err);
-        if (status != SB_OK) return status;
-    }
+    sb_cross_entropy_options known;
+    sb_status status = sbi_api_options(options, &known, &sbi_cross_entropy_struct, err);
+    if (status != SB_OK) return status;
     RETURN_INSIDE(sbi_cross_entropy(ctx, &known, logits, targets, weights, loss, err));
 }
 
@@ -132,11 +128,9 @@ sb_status sb_cross_entropy_backward(sb_context *ctx, const sb_cross_entropy_opti
                                     sb_error *err) {
     NEED(ctx); NEED(logits); NEED(targets); NEED(dlogits);
     APART_OR_SAME(dlogits, logits); APART(dlogits, targets); APART(dlogits, weights);
-    sb_cross_entropy_options known = {.size = sizeof known};
-    if (options) {
-        sb_status status = sbi_api_options(options, &known, &sbi_cross_entropy_struct, err);
-        if (status != SB_OK) return status;
-    }
+    sb_cross_entropy_options known;
+    sb_status status = sbi_api_options(options, &known, &sbi_cross_entropy_struct, err);
+    if (status != SB_OK) return status;
     RETURN_INSIDE(sbi_cross_entropy_backward(ctx, &known, logits, targets, weights, scale, dlogits, err));
 }
 
@@ -187,24 +181,29 @@ sb_status sb_rotary(sb_context *ctx, const sb_array *x, const sb_array *cos_tabl
     RETURN_INSIDE(sbi_rotary(ctx, x, cos_table, sin_table, first, inverse, y, err));
 }
 
+// No output overlaps an input or another output. Any may be NULL.
+static sb_status check_apart(int outputs, const sb_array *const *out, const char *const *names, int inputs,
+                             const sb_array *const *in, sb_error *err) {
+    for (int i = 0; i < outputs; i++) {
+        for (int j = 0; j < inputs; j++)
+            if (out[i] && in[j] && sbi_arrays_overlap(out[i], in[j]))
+                return sbi_fail(err, SB_ERR_OVERLAP, names[i], "%s overlaps an input", names[i]);
+        for (int j = 0; j < i; j++)
+            if (out[i] && out[j] && sbi_arrays_overlap(out[i], out[j]))
+                return sbi_fail(err, SB_ERR_OVERLAP, names[i], "%s overlaps %s", names[i], names[j]);
+    }
+    return SB_OK;
+}
+
 sb_status sb_attention(sb_context *ctx, const sb_attention_options *options, const sb_array *q, const sb_array *k,
                        const sb_array *v, sb_array *y, sb_array *maximum, sb_array *total, sb_error *err) {
     NEED(ctx); NEED(q); NEED(k); NEED(v); NEED(y);
-    sb_attention_options known = {.size = sizeof known};
-    if (options) {
-        sb_status status = sbi_api_options(options, &known, &sbi_attention_struct, err);
-        if (status != SB_OK) return status;
-    }
+    sb_attention_options known;
+    sb_status status = sbi_api_options(options, &known, &sbi_attention_struct, err);
+    if (status != SB_OK) return status;
     const sb_array *const outputs[] = {y, maximum, total}, *const inputs[] = {q, k, v, known.mask};
     static const char *const names[] = {"y", "maximum", "total"};
-    for (int i = 0; i < 3; i++) {
-        for (int j = 0; j < 4; j++)
-            if (outputs[i] && inputs[j] && sbi_arrays_overlap(outputs[i], inputs[j]))
-                return sbi_fail(err, SB_ERR_OVERLAP, names[i], "%s overlaps an input", names[i]);
-        for (int j = 0; j < i; j++)
-            if (outputs[i] && outputs[j] && sbi_arrays_overlap(outputs[i], outputs[j]))
-                return sbi_fail(err, SB_ERR_OVERLAP, names[i], "%s overlaps %s", names[i], names[j]);
-    }
+    if ((status = check_apart(3, outputs, names, 4, inputs, err))) return status;
     RETURN_INSIDE(sbi_attention(ctx, &known, q, k, v, y, maximum, total, err));
 }
 
@@ -213,21 +212,12 @@ sb_status sb_attention_backward(sb_context *ctx, const sb_attention_options *opt
                                 const sb_array *total, const sb_array *dy, sb_array *dq, sb_array *dk, sb_array *dv,
                                 sb_error *err) {
     NEED(ctx); NEED(q); NEED(k); NEED(v); NEED(y); NEED(maximum); NEED(total); NEED(dy); NEED(dq); NEED(dk); NEED(dv);
-    sb_attention_options known = {.size = sizeof known};
-    if (options) {
-        sb_status status = sbi_api_options(options, &known, &sbi_attention_struct, err);
-        if (status != SB_OK) return status;
-    }
+    sb_attention_options known;
+    sb_status status = sbi_api_options(options, &known, &sbi_attention_struct, err);
+    if (status != SB_OK) return status;
     const sb_array *const outputs[] = {dq, dk, dv}, *const inputs[] = {q, k, v, y, maximum, total, dy, known.mask};
     static const char *const names[] = {"dq", "dk", "dv"};
-    for (int i = 0; i < 3; i++) {
-        for (int j = 0; j < 8; j++)
-            if (inputs[j] && sbi_arrays_overlap(outputs[i], inputs[j]))
-                return sbi_fail(err, SB_ERR_OVERLAP, names[i], "%s overlaps an input", names[i]);
-        for (int j = 0; j < i; j++)
-            if (sbi_arrays_overlap(outputs[i], outputs[j]))
-                return sbi_fail(err, SB_ERR_OVERLAP, names[i], "%s overlaps %s", names[i], names[j]);
-    }
+    if ((status = check_apart(3, outputs, names, 8, inputs, err))) return status;
     RETURN_INSIDE(sbi_attention_backward(ctx, &known, q, k, v, y, maximum, total, dy, dq, dk, dv, err));
 }
 

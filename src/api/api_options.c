@@ -64,6 +64,11 @@ static bool ends_a_field(const sbi_api_struct *known, size_t given) {
 
 sb_status sbi_api_options(const void *from, void *to, const sbi_api_struct *known, sb_error *err) {
     size_t given, size = known->size;
+    if (!from) {
+        memset(to, 0, size);
+        memcpy(to, &size, sizeof size);
+        return SB_OK;
+    }
     memcpy(&given, from, sizeof given);
     if (given > 4096 || !ends_a_field(known, given)) // 4096: no struct of a release to come, a size that was never set
         return sbi_fail(err, SB_ERR_ARGUMENT, "options", "options->size is %zu: expected sizeof the struct, %zu", given,
