@@ -71,6 +71,9 @@ static void reference_gemm(const sbi_op *op, int64_t index) {
                      (double *)c + at_c);
 }
 
+// The definition for the type of the data.
+#define TYPED(name, ...) (wide ? name##_f64(__VA_ARGS__) : name##_f32(__VA_ARGS__))
+
 static sb_status reference_operation(const sbi_device *device, const sbi_op *op, sb_error *err) {
     (void)device;
     const int64_t *n = op->n;
@@ -89,10 +92,7 @@ static sb_status reference_operation(const sbi_device *device, const sbi_op *op,
             reference_gemm(op, i);
         return SB_OK;
     case SBI_OP_DOT:
-        if (wide)
-            ref_dot_f64(n[0], in[0], in[1], out[0]);
-        else
-            ref_dot_f32(n[0], in[0], in[1], out[0]);
+        TYPED(ref_dot, n[0], in[0], in[1], out[0]);
         return SB_OK;
     case SBI_OP_REDUCE:
         if (op->in[0]->dtype == SB_F64)
@@ -101,20 +101,14 @@ static sb_status reference_operation(const sbi_device *device, const sbi_op *op,
             ref_reduce_f32((sb_reduction)n[0], n[1], n[2], n[3], in[0], out[0]);
         return SB_OK;
     case SBI_OP_VARIANCE:
-        if (wide)
-            ref_variance_f64(n[1], n[2], n[3], n[4], n[5] != 0, in[0], out[0], out[1]);
-        else
-            ref_variance_f32(n[1], n[2], n[3], n[4], n[5] != 0, in[0], out[0], out[1]);
+        TYPED(ref_variance, n[1], n[2], n[3], n[4], n[5] != 0, in[0], out[0], out[1]);
         return SB_OK;
     case SBI_OP_TOTAL:
         *op->real_out = op->in[0]->dtype == SB_F32 ? ref_total_f32(n[0], in[0], n[1] != 0)
                                                    : ref_total_f64(n[0], in[0], n[1] != 0);
         return SB_OK;
     case SBI_OP_BINARY:
-        if (wide)
-            ref_binary_f64((sb_binary_kind)n[0], (int)n[1], n + 2, n + 10, n + 18, in[0], in[1], out[0]);
-        else
-            ref_binary_f32((sb_binary_kind)n[0], (int)n[1], n + 2, n + 10, n + 18, in[0], in[1], out[0]);
+        TYPED(ref_binary, (sb_binary_kind)n[0], (int)n[1], n + 2, n + 10, n + 18, in[0], in[1], out[0]);
         return SB_OK;
     case SBI_OP_SCALE:
         if (wide)
@@ -123,34 +117,19 @@ static sb_status reference_operation(const sbi_device *device, const sbi_op *op,
             ref_scale_f32(n[0], in[0], (float)r[0], out[0]);
         return SB_OK;
     case SBI_OP_UNARY:
-        if (wide)
-            ref_unary_f64((sb_unary_kind)n[0], n[1], in[0], out[0]);
-        else
-            ref_unary_f32((sb_unary_kind)n[0], n[1], in[0], out[0]);
+        TYPED(ref_unary, (sb_unary_kind)n[0], n[1], in[0], out[0]);
         return SB_OK;
     case SBI_OP_SWIGLU:
-        if (wide)
-            ref_swiglu_f64(n[0], in[0], in[1], out[0]);
-        else
-            ref_swiglu_f32(n[0], in[0], in[1], out[0]);
+        TYPED(ref_swiglu, n[0], in[0], in[1], out[0]);
         return SB_OK;
     case SBI_OP_SWIGLU_BACKWARD:
-        if (wide)
-            ref_swiglu_backward_f64(n[0], in[0], in[1], in[2], out[0], out[1]);
-        else
-            ref_swiglu_backward_f32(n[0], in[0], in[1], in[2], out[0], out[1]);
+        TYPED(ref_swiglu_backward, n[0], in[0], in[1], in[2], out[0], out[1]);
         return SB_OK;
     case SBI_OP_SOFTMAX:
-        if (wide)
-            ref_softmax_f64(n[0], n[1], n[2] != 0, in[0], out[0]);
-        else
-            ref_softmax_f32(n[0], n[1], n[2] != 0, in[0], out[0]);
+        TYPED(ref_softmax, n[0], n[1], n[2] != 0, in[0], out[0]);
         return SB_OK;
     case SBI_OP_SOFTMAX_BACKWARD:
-        if (wide)
-            ref_softmax_backward_f64(n[0], n[1], n[2] != 0, in[0], in[1], out[0]);
-        else
-            ref_softmax_backward_f32(n[0], n[1], n[2] != 0, in[0], in[1], out[0]);
+        TYPED(ref_softmax_backward, n[0], n[1], n[2] != 0, in[0], in[1], out[0]);
         return SB_OK;
     case SBI_OP_CROSS_ENTROPY:
         if (op->in[0]->dtype == SB_F64)
@@ -159,24 +138,16 @@ static sb_status reference_operation(const sbi_device *device, const sbi_op *op,
             ref_cross_entropy_f32(n[0], n[1], (sb_loss_reduction)n[2], r[0], in[0], in[1], in[2], out[0]);
         return SB_OK;
     case SBI_OP_CROSS_ENTROPY_BACKWARD:
-        if (wide)
-            ref_cross_entropy_backward_f64(n[0], n[1], (sb_loss_reduction)n[2], r[0], r[1], in[0], in[1], in[2], out[0]);
-        else
-            ref_cross_entropy_backward_f32(n[0], n[1], (sb_loss_reduction)n[2], r[0], r[1], in[0], in[1], in[2], out[0]);
+        TYPED(ref_cross_entropy_backward, n[0], n[1], (sb_loss_reduction)n[2], r[0], r[1], in[0], in[1], in[2],
+              out[0]);
         return SB_OK;
     case SBI_OP_RMS_NORM:
     case SBI_OP_LAYER_NORM:
-        if (wide)
-            ref_norm_f64(op->id == SBI_OP_LAYER_NORM, n[0], n[1], in[0], in[1], in[2], r[0], out[0], out[1], out[2]);
-        else
-            ref_norm_f32(op->id == SBI_OP_LAYER_NORM, n[0], n[1], in[0], in[1], in[2], r[0], out[0], out[1], out[2]);
+        TYPED(ref_norm, op->id == SBI_OP_LAYER_NORM, n[0], n[1], in[0], in[1], in[2], r[0], out[0], out[1], out[2]);
         return SB_OK;
     case SBI_OP_RMS_NORM_BACKWARD:
     case SBI_OP_LAYER_NORM_BACKWARD:
-        if (wide)
-            ref_norm_backward_f64(n[0], n[1], in[0], in[1], in[2], in[3], in[4], out[0], out[1], out[2]);
-        else
-            ref_norm_backward_f32(n[0], n[1], in[0], in[1], in[2], in[3], in[4], out[0], out[1], out[2]);
+        TYPED(ref_norm_backward, n[0], n[1], in[0], in[1], in[2], in[3], in[4], out[0], out[1], out[2]);
         return SB_OK;
     case SBI_OP_ROTARY_TABLE:
         if (wide)
@@ -185,25 +156,16 @@ static sb_status reference_operation(const sbi_device *device, const sbi_op *op,
             ref_rotary_table_f32(n[0], n[1], (float)r[0], out[0], out[1]);
         return SB_OK;
     case SBI_OP_ROTARY:
-        if (wide)
-            ref_rotary_f64(n[0], n[1], n[2], n[3], n[4], n[5] != 0, in[0], in[1], in[2], out[0]);
-        else
-            ref_rotary_f32(n[0], n[1], n[2], n[3], n[4], n[5] != 0, in[0], in[1], in[2], out[0]);
+        TYPED(ref_rotary, n[0], n[1], n[2], n[3], n[4], n[5] != 0, in[0], in[1], in[2], out[0]);
         return SB_OK;
     case SBI_OP_ATTENTION: {
         ref_attention o = attention_of(op);
-        if (wide)
-            ref_attention_f64(&o, in[0], in[1], in[2], out[0], out[1], out[2]);
-        else
-            ref_attention_f32(&o, in[0], in[1], in[2], out[0], out[1], out[2]);
+        TYPED(ref_attention, &o, in[0], in[1], in[2], out[0], out[1], out[2]);
         return SB_OK;
     }
     case SBI_OP_ATTENTION_BACKWARD: {
         ref_attention o = attention_of(op);
-        if (wide)
-            ref_attention_backward_f64(&o, in[0], in[1], in[2], in[4], in[5], in[6], in[7], out[0], out[1], out[2]);
-        else
-            ref_attention_backward_f32(&o, in[0], in[1], in[2], in[4], in[5], in[6], in[7], out[0], out[1], out[2]);
+        TYPED(ref_attention_backward, &o, in[0], in[1], in[2], in[4], in[5], in[6], in[7], out[0], out[1], out[2]);
         return SB_OK;
     }
     case SBI_OP_GATHER: ref_gather(n[1] * item, n[2], in[0], op->in[1]->dtype, in[1], out[0]); return SB_OK;
