@@ -2,7 +2,7 @@
 // The public functions that take no arrays (runs, reports, digests of files) under hostile arguments, and the whole of
 // training, resuming, evaluation, generation and verification with an allocator that fails at its n-th call: a named
 // error, no leak, no crash, and in the end the same bytes as without failures. (Arrays and operations: test_api.c.)
-#include "test.h"
+#include "folder.h"
 
 #include "base.h"
 #include "meter.h"
@@ -11,33 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static char folder[200];
-
-static const char *inside(const char *name) {
-    static char paths[16][600];
-    static int next;
-    char *path = paths[next++ % 16];
-    snprintf(path, sizeof paths[0], "%s/%s", folder, name);
-    return path;
-}
-
-static void put(const char *path, const char *bytes, size_t size) {
-    FILE *file = fopen(path, "wb");
-    CHECK(file && fwrite(bytes, 1, size, file) == size && fclose(file) == 0, "cannot write %s", path);
-}
-
-static void clear(const char *path) { // a folder and what is in it
-    DIR *listing = opendir(path);
-    for (const struct dirent *e; listing && (e = readdir(listing));) {
-        char name[900];
-        snprintf(name, sizeof name, "%.600s/%s", path, e->d_name);
-        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) continue;
-        if (unlink(name) != 0) clear(name);
-    }
-    if (listing) closedir(listing);
-    rmdir(path);
-}
 
 // ---- material: a model of some hundred parameters, two steps
 

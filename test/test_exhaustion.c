@@ -5,7 +5,7 @@
 // itself (counted_memory.h), so that the library's own allocator is met as well.
 #include "counted_memory.h"
 #include "proof.h"
-#include "test.h"
+#include "folder.h"
 
 #include <dirent.h>
 #include <stdbool.h>
@@ -20,37 +20,6 @@ typedef struct task {
     void (*after)(const char *name, sb_status status);                     // looks at what is left behind, and clears it
     long step;                                                             // 0: every request, else every step-th
 } task;
-
-static char folder[64];
-
-static const char *in_folder(const char *name) {
-    static char paths[32][400];
-    static int next;
-    char *path = paths[next++ % 32];
-    snprintf(path, sizeof paths[0], "%s/%s", folder, name);
-    return path;
-}
-
-// Removes a folder and all in it; counts the temporary files met.
-static int clear(const char *path) {
-    DIR *listing = opendir(path);
-    int temporary = 0;
-    for (const struct dirent *e; listing && (e = readdir(listing));) {
-        char name[700];
-        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) continue;
-        snprintf(name, sizeof name, "%s/%s", path, e->d_name);
-        temporary += strstr(e->d_name, ".tmp") != NULL;
-        if (unlink(name) != 0) temporary += clear(name);
-    }
-    if (listing) closedir(listing);
-    rmdir(path);
-    return temporary;
-}
-
-static void put(const char *path, const void *bytes, size_t size) {
-    FILE *file = fopen(path, "wb");
-    CHECK(file && fwrite(bytes, 1, size, file) == size && fclose(file) == 0, "%s", path);
-}
 
 static sb_status add_file(sbi_sha256 *result, const char *path) { // read with other calls than the library's
     char bytes[4096];
@@ -121,7 +90,7 @@ static sb_status run_selftest(sb_context *ctx, sbi_sha256 *result, sb_error *err
 
 static sb_status run_compare(sb_context *ctx, sbi_sha256 *result, sb_error *err) {
     sb_report *report = NULL;
-    const char *paths[3] = {in_folder(documents[0]), in_folder(documents[1]), in_folder(documents[0])};
+    const char *paths[3] = {inside(documents[0]), inside(documents[1]), inside(documents[0])};
     (void)ctx;
     sb_status status = sb_compare(3, paths, &report, err);
     return add_report(result, report, status);
@@ -142,7 +111,7 @@ static sb_status run_describe_library(sb_context *ctx, sbi_sha256 *result, sb_er
 }
 
 static sb_status run_traced(sb_context *ctx, sbi_sha256 *result, sb_error *err) {
-    const sb_context_options options = {.size = sizeof options, .threads = 1, .trace = in_folder("traced")};
+    const sb_context_options options = {.size = sizeof options, .threads = 1, .trace = inside("traced")};
     sb_context *traced = NULL;
     sb_array *x = NULL;
     int64_t shape[2] = {3, 5};
@@ -152,37 +121,37 @@ static sb_status run_traced(sb_context *ctx, sbi_sha256 *result, sb_error *err) 
     for (int i = 0; i < 3 && status == SB_OK; i++) status = sb_unary(traced, SB_EXP, x, x, err);
     sb_array_free(x);
     sb_context_free(traced);
-    return status == SB_OK ? add_file(result, in_folder("traced")) : status;
+    return status == SB_OK ? add_file(result, inside("traced")) : status;
 }
 
 static sb_status run_bisect(sb_context *ctx, sbi_sha256 *result, sb_error *err) {
     sb_report *report = NULL;
     (void)ctx;
-    sb_status status = sb_trace_compare(in_folder("traced"), in_folder("traced"), &report, err);
+    sb_status status = sb_trace_compare(inside("traced"), inside("traced"), &report, err);
     return add_report(result, report, status);
 }
 
 static sb_status run_write(sb_context *ctx, sbi_sha256 *result, sb_error *err) {
     sb_report *report = NULL;
-    const char *paths[2] = {in_folder(documents[0]), in_folder(documents[1])};
+    const char *paths[2] = {inside(documents[0]), inside(documents[1])};
     (void)ctx;
     sb_status status = sb_compare(2, paths, &report, err);
-    if (status == SB_OK) status = sb_report_write(report, in_folder("comparison.json"), err);
-    if (status == SB_OK) status = add_file(result, in_folder("comparison.json"));
+    if (status == SB_OK) status = sb_report_write(report, inside("comparison.json"), err);
+    if (status == SB_OK) status = add_file(result, inside("comparison.json"));
     sb_report_free(report);
     return status;
 }
 
 static void after_write(const char *name, sb_status status) {
-    CHECK((access(in_folder("comparison.json"), F_OK) == 0) == (status == SB_OK), "%s: half a file", name);
-    unlink(in_folder("comparison.json"));
+    CHECK((access(inside("comparison.json"), F_OK) == 0) == (status == SB_OK), "%s: half a file", name);
+    unlink(inside("comparison.json"));
 }
 
 static sb_status run_digest(sb_context *ctx, sbi_sha256 *result, sb_error *err) {
     uint8_t digests[2][32];
     int64_t arrays = 0;
     (void)ctx;
-    sb_status status = sb_digest_file(in_folder("run/step-000000002/model.safetensors"), digests[0], digests[1], &arrays, err);
+    sb_status status = sb_digest_file(inside("run/step-000000002/model.safetensors"), digests[0], digests[1], &arrays, err);
     if (status == SB_OK) {
         CHECK(arrays > 0, "%lld arrays", (long long)arrays);
         sbi_sha256_add(result, digests, sizeof digests);
@@ -200,31 +169,31 @@ static const char recipe[] =
 static const char corpus[] = "the same bits on every machine, at any number of threads, in any batch";
 
 static sb_lm_run the_run(const char *where) {
-    return (sb_lm_run){.size = sizeof(sb_lm_run), .recipe = in_folder("recipe.json"), .data = in_folder("corpus.txt"), .folder = where};
+    return (sb_lm_run){.size = sizeof(sb_lm_run), .recipe = inside("recipe.json"), .data = inside("corpus.txt"), .folder = where};
 }
 
 static sb_status add_run(sbi_sha256 *result, const char *name) {
     char path[100];
     snprintf(path, sizeof path, "%s/ledger.jsonl", name);
-    add_file(result, in_folder(path));
+    add_file(result, inside(path));
     snprintf(path, sizeof path, "%s/step-000000002/model.safetensors", name);
-    return add_file(result, in_folder(path));
+    return add_file(result, inside(path));
 }
 
 static sb_status run_train(sb_context *ctx, sbi_sha256 *result, sb_error *err) {
-    const sb_lm_run run = the_run(in_folder("new"));
+    const sb_lm_run run = the_run(inside("new"));
     sb_status status = sb_lm_train(ctx, &run, err);
     return status == SB_OK ? add_run(result, "new") : status;
 }
 
 static void after_train(const char *name, sb_status status) {
     (void)status;
-    CHECK(clear(in_folder("new")) == 0, "%s: a temporary file is left", name);
+    CHECK(clear(inside("new")) == 0, "%s: a temporary file is left", name);
 }
 
 // Resumes from step 1; a resume that failed must leave a folder from which the next one ends as if nothing had been.
 static sb_status run_resume(sb_context *ctx, sbi_sha256 *result, sb_error *err) {
-    const sb_lm_run run = the_run(in_folder("half"));
+    const sb_lm_run run = the_run(inside("half"));
     sb_status status = sb_lm_resume(ctx, &run, err);
     return status == SB_OK ? add_run(result, "half") : status;
 }
@@ -234,11 +203,11 @@ static void after_resume(const char *name, sb_status status) {
     sb_error err = {0};
     sb_context *ctx = NULL;
     const sb_context_options options = {.size = sizeof options, .threads = 1};
-    sb_lm_run run = the_run(in_folder("half"));
+    sb_lm_run run = the_run(inside("half"));
     sbi_sha256_start(&ignored);
     CHECK(sb_context_new(&options, &ctx, NULL) == SB_OK, "%s", name);
     if (status != SB_OK) CHECK(run_resume(ctx, &ignored, &err) == SB_OK, "%s: the next resume: %s", name, err.message);
-    CHECK(clear(in_folder("half")) == 0, "%s: a temporary file is left", name);
+    CHECK(clear(inside("half")) == 0, "%s: a temporary file is left", name);
     run.until = 1;
     CHECK(sb_lm_train(ctx, &run, &err) == SB_OK, "%s", err.message);
     sb_context_free(ctx);
@@ -246,14 +215,14 @@ static void after_resume(const char *name, sb_status status) {
 
 static sb_status run_evaluate(sb_context *ctx, sbi_sha256 *result, sb_error *err) {
     sb_lm_evaluation out = {0};
-    sb_status status = sb_lm_evaluate(ctx, in_folder("run"), in_folder("corpus.txt"), 0, &out, err);
+    sb_status status = sb_lm_evaluate(ctx, inside("run"), inside("corpus.txt"), 0, &out, err);
     if (status == SB_OK) sbi_sha256_add(result, &out, sizeof out);
     return status;
 }
 
 static sb_status run_generate(sb_context *ctx, sbi_sha256 *result, sb_error *err) {
     uint8_t out[3];
-    const sb_lm_generation options = {.size = sizeof options, .checkpoint = in_folder("run"), .prompt = (const uint8_t *)"the",
+    const sb_lm_generation options = {.size = sizeof options, .checkpoint = inside("run"), .prompt = (const uint8_t *)"the",
                                       .prompt_bytes = 3, .tokens = 3, .temperature = 1.0, .top_k = 9, .top_p = 0.9, .seed = 3};
     sb_status status = sb_lm_generate(ctx, &options, out, err);
     if (status == SB_OK) sbi_sha256_add(result, out, sizeof out);
@@ -262,7 +231,7 @@ static sb_status run_generate(sb_context *ctx, sbi_sha256 *result, sb_error *err
 
 static sb_status run_describe(sb_context *ctx, sbi_sha256 *result, sb_error *err) {
     sb_lm_description out = {0};
-    sb_status status = sb_lm_describe(ctx, in_folder("recipe.json"), &out, err);
+    sb_status status = sb_lm_describe(ctx, inside("recipe.json"), &out, err);
     if (status == SB_OK) sbi_sha256_add(result, &out, sizeof out);
     return status;
 }
@@ -270,7 +239,7 @@ static sb_status run_describe(sb_context *ctx, sbi_sha256 *result, sb_error *err
 static sb_status run_ledgers(sb_context *ctx, sbi_sha256 *result, sb_error *err) {
     sb_lm_difference out = {0};
     (void)ctx;
-    sb_status status = sb_lm_ledger_compare(in_folder("run/ledger.jsonl"), in_folder("half/ledger.jsonl"), &out, err);
+    sb_status status = sb_lm_ledger_compare(inside("run/ledger.jsonl"), inside("half/ledger.jsonl"), &out, err);
     if (status == SB_OK) {
         CHECK(!out.equal && strcmp(out.field, "end") == 0, "%s", out.field);
         sbi_sha256_add(result, &out, sizeof out);
@@ -332,12 +301,12 @@ static void prepare(void) {
     sb_sha256(corpus, sizeof corpus - 1, digest);
     sbi_hex(digest, 32, hex);
     snprintf(text, sizeof text, recipe, hex);
-    put(in_folder("recipe.json"), text, strlen(text));
-    put(in_folder("corpus.txt"), corpus, sizeof corpus - 1);
+    put(inside("recipe.json"), text, strlen(text));
+    put(inside("corpus.txt"), corpus, sizeof corpus - 1);
     CHECK(sb_context_new(&options, &ctx, &err) == SB_OK, "%s", err.message);
-    sb_lm_run run = the_run(in_folder("run"));
+    sb_lm_run run = the_run(inside("run"));
     CHECK(sb_lm_train(ctx, &run, &err) == SB_OK, "%s", err.message);
-    run = the_run(in_folder("half"));
+    run = the_run(inside("half"));
     run.until = 1;
     CHECK(sb_lm_train(ctx, &run, &err) == SB_OK, "%s", err.message);
     FILE *file = fopen(GOLDEN, "rb");
@@ -351,7 +320,7 @@ static void prepare(void) {
         const sb_verify_options seeded = {.size = sizeof seeded, .lanes = i ? "rms_norm,softmax" : "rms_norm", .references = table,
                                           .references_size = table_size, .seed = 5};
         CHECK(sb_verify(ctx, &seeded, &report, &err) == SB_OK, "%s", err.message);
-        CHECK(sb_report_write(report, in_folder(documents[i]), &err) == SB_OK, "%s", err.message);
+        CHECK(sb_report_write(report, inside(documents[i]), &err) == SB_OK, "%s", err.message);
         sb_report_free(report);
     }
     sb_context_free(ctx);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files: what is read is a regular file and whole; what is written appears whole or not at all, when the disk is full,
 // when the folder is not writable, when the process is killed at any moment; no temporary file stays after an abandon.
-#include "test.h"
+#include "folder.h"
 
 #include "base.h"
 
@@ -15,16 +15,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static char folder[200];
-
-static const char *in_folder(const char *name) {
-    static char paths[8][600];
-    static int next;
-    char *path = paths[next++ % 8];
-    snprintf(path, sizeof paths[0], "%s/%s", folder, name);
-    return path;
-}
-
 static int entries(void) { // in the folder
     DIR *listing = opendir(folder);
     int count = -2;
@@ -37,11 +27,11 @@ static void empty_folder(void) {
     DIR *listing = opendir(folder);
     for (const struct dirent *e; listing && (e = readdir(listing));)
         if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
-            if (unlink(in_folder(e->d_name)) != 0) rmdir(in_folder(e->d_name));
+            if (unlink(inside(e->d_name)) != 0) rmdir(inside(e->d_name));
     if (listing) closedir(listing);
 }
 
-static sb_status put(const char *path, const void *bytes, int64_t size, sb_error *err) {
+static sb_status put_file(const char *path, const void *bytes, int64_t size, sb_error *err) {
     sbi_file *file = NULL;
     sb_status status = sbi_file_create(&sbi_malloc_allocator, path, &file, err);
     if (status == SB_OK) status = sbi_file_write(file, bytes, size, err);
@@ -75,9 +65,9 @@ static void test_round_trip(void) {
     sb_error err = {0};
     static uint8_t data[300001];
     for (size_t i = 0; i < sizeof data; i++) data[i] = (uint8_t)(i * 31 >> 3);
-    const char *path = in_folder("a file");
+    const char *path = inside("a file");
     for (int64_t size = 0; size <= (int64_t)sizeof data; size = size * 9 + 1) {
-        CHECK(put(path, data, size, &err) == SB_OK, "%s", err.message);
+        CHECK(put_file(path, data, size, &err) == SB_OK, "%s", err.message);
         CHECK(holds(path, data, size), "%lld bytes", (long long)size);
     }
     CHECK(entries() == 1, "%d entries", entries());
@@ -96,7 +86,7 @@ static void test_round_trip(void) {
 
     char before[200];
     CHECK(getcwd(before, sizeof before) && chdir(folder) == 0, "chdir"); // a name without a folder
-    CHECK(put("bare", "x", 1, &err) == SB_OK && holds("bare", "x", 1), "%s", err.message);
+    CHECK(put_file("bare", "x", 1, &err) == SB_OK && holds("bare", "x", 1), "%s", err.message);
     CHECK(sbi_folder_make("deep/er/and/er", &err) == SB_OK && sbi_folder_make("deep/er", &err) == SB_OK &&
           sbi_folder_make("deep//er/x/", &err) == SB_OK, "%s", err.message);
     struct stat about;
@@ -117,14 +107,14 @@ static void test_round_trip(void) {
 
 static void test_append(void) {
     sb_error err = {0};
-    const char *path = in_folder("ledger");
+    const char *path = inside("ledger");
     CHECK(sbi_file_append(path, "line 1\n", 7, &err) == SB_OK && sbi_file_append(path, "line 2\n", 7, &err) == SB_OK &&
           holds(path, "line 1\nline 2\n", 14), "%s", err.message);
     REFUSED(sbi_file_append(folder, "x", 1, &err), SB_ERR_IO);
-    REFUSED(sbi_file_append(in_folder("no/ledger"), "x", 1, &err), SB_ERR_IO);
+    REFUSED(sbi_file_append(inside("no/ledger"), "x", 1, &err), SB_ERR_IO);
     REFUSED(sbi_file_append("/dev/null", "x", 1, &err), SB_ERR_IO);
-    CHECK(mkfifo(in_folder("fifo"), 0600) == 0, "mkfifo");
-    REFUSED(sbi_file_append(in_folder("fifo"), "x", 1, &err), SB_ERR_IO);
+    CHECK(mkfifo(inside("fifo"), 0600) == 0, "mkfifo");
+    REFUSED(sbi_file_append(inside("fifo"), "x", 1, &err), SB_ERR_IO);
     empty_folder();
 }
 
@@ -134,36 +124,36 @@ static void test_refusals(void) {
     int64_t size = 0;
     const sbi_allocator *a = &sbi_malloc_allocator;
     alarm(20); // a fifo that is waited for ends in a signal
-    REFUSED(sbi_file_read(a, in_folder("missing"), 100, &bytes, &size, &err), SB_ERR_IO);
+    REFUSED(sbi_file_read(a, inside("missing"), 100, &bytes, &size, &err), SB_ERR_IO);
     REFUSED(sbi_file_read(a, "", 100, &bytes, &size, &err), SB_ERR_IO);
     REFUSED(sbi_file_read(a, folder, 100, &bytes, &size, &err), SB_ERR_IO);
     REFUSED(sbi_file_read(a, "/dev/zero", 100, &bytes, &size, &err), SB_ERR_IO);
-    CHECK(mkfifo(in_folder("fifo"), 0600) == 0, "mkfifo");
-    REFUSED(sbi_file_read(a, in_folder("fifo"), 100, &bytes, &size, &err), SB_ERR_IO);
+    CHECK(mkfifo(inside("fifo"), 0600) == 0, "mkfifo");
+    REFUSED(sbi_file_read(a, inside("fifo"), 100, &bytes, &size, &err), SB_ERR_IO);
     sb_error put_error = {0};
-    CHECK(put(in_folder("eleven"), "12345678901", 11, &put_error) == SB_OK, "%s", put_error.message);
-    REFUSED(sbi_file_read(a, in_folder("eleven"), 10, &bytes, &size, &err), SB_ERR_SIZE);
-    CHECK(sbi_file_read(a, in_folder("eleven"), 11, &bytes, &size, &err) == SB_OK && size == 11, "11 of 11");
+    CHECK(put_file(inside("eleven"), "12345678901", 11, &put_error) == SB_OK, "%s", put_error.message);
+    REFUSED(sbi_file_read(a, inside("eleven"), 10, &bytes, &size, &err), SB_ERR_SIZE);
+    CHECK(sbi_file_read(a, inside("eleven"), 11, &bytes, &size, &err) == SB_OK && size == 11, "11 of 11");
     sbi_release(a, bytes);
     bytes = NULL;
-    REFUSED(sbi_file_read(a, in_folder("eleven/x"), 11, &bytes, &size, &err), SB_ERR_IO);
-    REFUSED(sbi_file_read(a, in_folder("bell\x07" "and\nline"), 11, &bytes, &size, &err), SB_ERR_IO);
+    REFUSED(sbi_file_read(a, inside("eleven/x"), 11, &bytes, &size, &err), SB_ERR_IO);
+    REFUSED(sbi_file_read(a, inside("bell\x07" "and\nline"), 11, &bytes, &size, &err), SB_ERR_IO);
     CHECK(!strchr(err.message, '\n') && !strchr(err.message, '\x07') && strstr(err.message, "bell\\x07and\\x0aline"),
           "%s", err.message);
     CHECK(!bytes, "nothing is given out with an error");
 
-    REFUSED(put("", "x", 1, &err), SB_ERR_IO);
-    REFUSED(put(folder, "x", 1, &err), SB_ERR_IO);
-    REFUSED(put(in_folder("new/"), "x", 1, &err), SB_ERR_IO);
-    REFUSED(put(in_folder("no folder/file"), "x", 1, &err), SB_ERR_IO);
-    REFUSED(put(in_folder("eleven/file"), "x", 1, &err), SB_ERR_IO);
-    REFUSED(put("/dev/null", "x", 1, &err), SB_ERR_IO);
-    REFUSED(put(in_folder("fifo"), "x", 1, &err), SB_ERR_IO);
-    REFUSED(put("/proc/self/new", "x", 1, &err), SB_ERR_IO);
+    REFUSED(put_file("", "x", 1, &err), SB_ERR_IO);
+    REFUSED(put_file(folder, "x", 1, &err), SB_ERR_IO);
+    REFUSED(put_file(inside("new/"), "x", 1, &err), SB_ERR_IO);
+    REFUSED(put_file(inside("no folder/file"), "x", 1, &err), SB_ERR_IO);
+    REFUSED(put_file(inside("eleven/file"), "x", 1, &err), SB_ERR_IO);
+    REFUSED(put_file("/dev/null", "x", 1, &err), SB_ERR_IO);
+    REFUSED(put_file(inside("fifo"), "x", 1, &err), SB_ERR_IO);
+    REFUSED(put_file("/proc/self/new", "x", 1, &err), SB_ERR_IO);
     char name[300];
     memset(name, 'n', sizeof name);
     name[sizeof name - 1] = '\0';
-    REFUSED(put(in_folder(name), "x", 1, &err), SB_ERR_IO);
+    REFUSED(put_file(inside(name), "x", 1, &err), SB_ERR_IO);
     CHECK(entries() == 2, "%d entries", entries());
     alarm(0);
     empty_folder();
@@ -176,10 +166,10 @@ static void test_unwritable(void) {
     if (child == 0) {
         if (geteuid() == 0 && setuid(65534) != 0) _exit(2);
         sb_error err = {0};
-        sb_status wrote = put(in_folder("x"), "x", 1, &err);
+        sb_status wrote = put_file(inside("x"), "x", 1, &err);
         bool good = wrote == SB_ERR_IO && strstr(err.message, "permission denied");
-        good = good && sbi_file_append(in_folder("y"), "x", 1, &err) == SB_ERR_IO;
-        good = good && sbi_folder_make(in_folder("z"), &err) == SB_ERR_IO;
+        good = good && sbi_file_append(inside("y"), "x", 1, &err) == SB_ERR_IO;
+        good = good && sbi_folder_make(inside("z"), &err) == SB_ERR_IO;
         _exit(good ? 0 : 1);
     }
     int state = -1;
@@ -193,8 +183,8 @@ static void test_unwritable(void) {
 // A full disk: the limit on the size of a file makes write stop short, then fail; /dev/full gives ENOSPC itself.
 static void test_full(void) {
     sb_error before = {0};
-    CHECK(put(in_folder("kept"), "old", 3, &before) == SB_OK &&
-          sbi_file_append(in_folder("ledger"), "line 1\n", 7, &before) == SB_OK, "%s", before.message);
+    CHECK(put_file(inside("kept"), "old", 3, &before) == SB_OK &&
+          sbi_file_append(inside("ledger"), "line 1\n", 7, &before) == SB_OK, "%s", before.message);
     pid_t child = fork();
     if (child == 0) {
         static char large[200000];
@@ -202,16 +192,16 @@ static void test_full(void) {
         struct rlimit limit = {100000, 100000};
         setrlimit(RLIMIT_FSIZE, &limit);
         sb_error err = {0};
-        bool good = put(in_folder("kept"), large, sizeof large, &err) == SB_ERR_IO;
-        good = good && strstr(err.message, "file too large") && holds(in_folder("kept"), "old", 3);
-        good = good && sbi_file_append(in_folder("ledger"), large, sizeof large, &err) == SB_ERR_IO;
-        good = good && holds(in_folder("ledger"), "line 1\n", 7); // no half line
+        bool good = put_file(inside("kept"), large, sizeof large, &err) == SB_ERR_IO;
+        good = good && strstr(err.message, "file too large") && holds(inside("kept"), "old", 3);
+        good = good && sbi_file_append(inside("ledger"), large, sizeof large, &err) == SB_ERR_IO;
+        good = good && holds(inside("ledger"), "line 1\n", 7); // no half line
         _exit(good ? 0 : 1);
     }
     int state = -1;
     waitpid(child, &state, 0);
     CHECK(WIFEXITED(state) && WEXITSTATUS(state) == 0, "state %x", (unsigned)state);
-    CHECK(entries() == 2 && holds(in_folder("kept"), "old", 3), "%d entries", entries());
+    CHECK(entries() == 2 && holds(inside("kept"), "old", 3), "%d entries", entries());
     empty_folder();
 }
 
@@ -220,10 +210,10 @@ static void test_killed(void) {
     static char old[50000], new[80000];
     memset(old, 'o', sizeof old), memset(new, 'n', sizeof new);
     int olds = 0, news = 0;
-    const char *path = in_folder("state");
+    const char *path = inside("state");
     for (int round = 0; round < 60; round++) {
         sb_error err = {0};
-        CHECK(put(path, old, sizeof old, &err) == SB_OK, "%s", err.message);
+        CHECK(put_file(path, old, sizeof old, &err) == SB_OK, "%s", err.message);
         pid_t child = fork();
         if (child == 0) {
             sbi_file *file = NULL;
@@ -258,9 +248,9 @@ static void test_memory(void) {
     sbi_file *file = NULL;
     uint8_t *bytes = NULL;
     int64_t size;
-    CHECK(put(in_folder("f"), "x", 1, &err) == SB_OK, "%s", err.message);
-    CHECK(sbi_file_create(&empty, in_folder("g"), &file, &err) == SB_ERR_MEMORY && !file, "%s", err.message);
-    CHECK(sbi_file_read(&empty, in_folder("f"), 10, &bytes, &size, &err) == SB_ERR_MEMORY && !bytes, "%s", err.message);
+    CHECK(put_file(inside("f"), "x", 1, &err) == SB_OK, "%s", err.message);
+    CHECK(sbi_file_create(&empty, inside("g"), &file, &err) == SB_ERR_MEMORY && !file, "%s", err.message);
+    CHECK(sbi_file_read(&empty, inside("f"), 10, &bytes, &size, &err) == SB_ERR_MEMORY && !bytes, "%s", err.message);
     CHECK(entries() == 1, "%d entries", entries());
     empty_folder();
 }

@@ -3,7 +3,7 @@
 // step; interruption; checkpoints that are damaged or hostile; generation. This program is its own
 // worker.
 #include "lm.h"
-#include "test.h"
+#include "folder.h"
 
 #include <math.h>
 #include <signal.h>
@@ -13,7 +13,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char folder[200]; // of this test
 static char self[400];
 static sb_context *ctx;
 
@@ -22,20 +21,6 @@ static sb_context *ctx;
 enum { TEXT = 3000 };
 static uint8_t text[TEXT + 1];
 static char text_sha256[65];
-
-static const char *inside(const char *name) {
-    static char paths[64][400];
-    static int next;
-    char *path = paths[next++ % 64];
-    snprintf(path, sizeof paths[0], "%s/%s", folder, name);
-    return path;
-}
-
-static void put(const char *path, const void *bytes, size_t size) {
-    FILE *file = fopen(path, "wb");
-    CHECK(file && fwrite(bytes, 1, size, file) == size && fclose(file) == 0, "cannot write %s",
-          path);
-}
 
 static uint8_t *get(const char *path, int64_t *size) {
     uint8_t *bytes = NULL;

@@ -2,6 +2,7 @@
 // Traces: the same bytes for any threads, level and device; 20 faults of one ulp, planted at random operations of a
 // training run, each named exactly; hostile traces refused; a trace that cannot be written is an error of the operation.
 #include "contexts.h"
+#include "folder.h"
 #include "ops.h"
 #include "proof.h"
 #include "reference_device.h"
@@ -11,25 +12,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-static char folder[200];
-
-static const char *inside(const char *name) {
-    static char paths[16][300];
-    static int next;
-    char *path = paths[next++ % 16];
-    snprintf(path, sizeof paths[0], "%s/%s", folder, name);
-    return path;
-}
-
 static char *get(const char *path, int64_t *size) {
     uint8_t *bytes = NULL;
     sbi_file_read(&sbi_malloc_allocator, path, INT64_C(1) << 30, &bytes, size, NULL);
     return (char *)bytes;
-}
-
-static void put(const char *path, const char *bytes, int64_t size) {
-    FILE *file = fopen(path, "wb");
-    CHECK(file && fwrite(bytes, 1, (size_t)size, file) == (size_t)size && fclose(file) == 0, "cannot write %s", path);
 }
 
 static bool same_file(const char *a, const char *b) {
@@ -254,8 +240,8 @@ static void refuse(const char *what, const char *text) {
     const char *bad = inside("bad"), *good = inside("good");
     sb_report *report = NULL;
     sb_error err = {0};
-    put(bad, text, (int64_t)strlen(text));
-    put(good, HEAD GOOD, (int64_t)strlen(HEAD GOOD));
+    put(bad, text, strlen(text));
+    put(good, HEAD GOOD, strlen(HEAD GOOD));
     CHECK(sb_trace_compare(good, bad, &report, &err) == SB_ERR_FORMAT && !report, "%s: %s", what, err.message);
     for (const char *c = err.message; *c; c++) CHECK(*c >= 0x20 && *c < 0x7f, "%s: a byte %02x in the message", what, *c);
     CHECK(sb_trace_compare(bad, good, &report, &err) == SB_ERR_FORMAT, "%s, first: %s", what, err.message);
@@ -263,8 +249,8 @@ static void refuse(const char *what, const char *text) {
 
 static int judge(const char *a, const char *b, char *json, size_t size) {
     const char *one = inside("one"), *other = inside("two");
-    put(one, a, (int64_t)strlen(a));
-    put(other, b, (int64_t)strlen(b));
+    put(one, a, strlen(a));
+    put(other, b, strlen(b));
     return bisect(one, other, json, size);
 }
 
