@@ -7,6 +7,9 @@ import subprocess
 import sys
 import tempfile
 
+import checks
+from checks import check
+
 CANARY = os.path.join(sys.argv[1], "cmake", "canary.c")
 GOOD = ["-std=c17", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"]
 BAD = {
@@ -16,7 +19,6 @@ BAD = {
     "-freciprocal-math": "reciprocal",
     "-ffinite-math-only": "NaN",
 }
-passed = failed = 0
 
 
 def run(compiler, flags):
@@ -26,14 +28,6 @@ def run(compiler, flags):
         subprocess.run([compiler, *flags, CANARY, "-o", program], check=True)
         result = subprocess.run([program], stdout=subprocess.PIPE, text=True)
         return result.stdout.strip() if result.returncode else ""
-
-
-def check(good, what):
-    global passed, failed
-    passed += good
-    failed += not good
-    if not good:
-        print("FAILED:", what)
 
 
 x86 = os.uname().machine == "x86_64"
@@ -46,5 +40,4 @@ for compiler in ("gcc", "clang"):
             continue
         says = run(compiler, ["-O3", *GOOD[:1], *flags.split()])
         check(says != "" and word in says, f"{compiler} {flags}: expected {word or 'a refusal'}, got {says or 'none'}")
-print(f"{passed} passed, {failed} failed")
-sys.exit(1 if failed or not passed else 0)
+sys.exit(checks.end())

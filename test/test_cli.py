@@ -11,23 +11,16 @@ import subprocess
 import sys
 import tempfile
 
+import checks
+from checks import check
+
 COMMAND = os.path.abspath(sys.argv[1])
 SCHEMA = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "docs", "evidence.schema.json")
-passed = failed = 0
 
 
 def run(*arguments, stdout=subprocess.PIPE, environment=None):
     return subprocess.run([COMMAND, *arguments], stdout=stdout, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
                           env=dict(os.environ, **(environment or {})), timeout=600)
-
-
-def check(good, what):
-    global passed, failed
-    if good:
-        passed += 1
-    else:
-        failed += 1
-        print("FAILED:", what, file=sys.stderr)
 
 
 def expect(status, says, *arguments, **options):
@@ -315,8 +308,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         test_training(folder)
     test_verify()
-    print(f"{passed} passed, {failed} failed")
-    return failed != 0
+    return checks.end()
 
 
 sys.exit(main())

@@ -16,6 +16,9 @@ import subprocess
 import sys
 import tempfile
 
+import checks
+from checks import check
+
 BUILD = os.path.abspath(sys.argv[1])
 COMMAND, SHIM = os.path.join(BUILD, "samebits"), os.path.join(BUILD, "libfault_shim.so")
 TEXT = "the same bits on every machine, at any number of threads, in any batch"
@@ -30,16 +33,6 @@ FAULTS = {"write": (errno.ENOSPC, errno.EIO), "half": (errno.ENOSPC,), "open": (
           "unlink": (errno.EACCES,)}
 WORDS = {errno.ENOSPC: "no space left on the device", errno.EIO: "input/output error", errno.EACCES: "permission denied",
          errno.EROFS: "read-only file system"}
-passed = failed = 0
-
-
-def check(good, what):
-    global passed, failed
-    if good:
-        passed += 1
-    else:
-        failed += 1
-        print("FAILED:", what, flush=True)
 
 
 def run(arguments, **environment):
@@ -138,5 +131,4 @@ with tempfile.TemporaryDirectory(dir="/dev/shm" if os.access("/dev/shm", os.W_OK
                             "generate": ["lm", "generate", "--checkpoint", clean, "--prompt", "the", "--tokens", "2"],
                             "ledger compare": ["lm", "ledger", "compare", clean + "/ledger.jsonl", half + "/ledger.jsonl"]}.items():
         each_fault(name, arguments, empty, lambda result, label: None)
-print(f"{passed} passed, {failed} failed")
-sys.exit(1 if failed or not passed else 0)
+sys.exit(checks.end())

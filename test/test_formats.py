@@ -15,6 +15,9 @@ import subprocess
 import sys
 import tempfile
 
+import checks
+from checks import check
+
 COMMAND = os.path.abspath(sys.argv[1])
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 DTYPES = {"F32": (b"float32", 4), "F64": (b"float64", 8)}
@@ -27,14 +30,6 @@ REALS = "rope_theta norm_eps initial_deviation learning_rate minimum_ratio beta1
 STANDARD = {"vocabulary": 256, "tie": False, "final_norm": True, "bias": False, "rope_theta": 10000, "norm_eps": 1e-5,
             "initial_deviation": 0.02, "shards": 64, "warm_up": 0, "minimum_ratio": 0.1, "beta1": 0.9, "beta2": 0.95,
             "eps": 1e-8, "weight_decay": 0.1, "clip": 1, "every": 0, "keep": 2, "windows": 64}
-passed = failed = 0
-
-
-def check(good, what):
-    global passed, failed
-    passed, failed = passed + bool(good), failed + (not good)
-    if not good:
-        print("FAILED:", what, file=sys.stderr)
 
 
 def sha256(data):
@@ -226,8 +221,7 @@ def main():
             best = (found["step"], struct.pack(">d", found["loss"]).hex())
             state = check_checkpoint(os.path.join(out, f"step-{last:09d}", "model.safetensors"), text, last, previous, best)
             check(json.loads(lines[-1])["state"] == state, "the ledger's state")
-    print(f"{passed} passed, {failed} failed")
-    return failed != 0
+    return checks.end()
 
 
 if __name__ == "__main__":

@@ -8,17 +8,12 @@ import os
 import subprocess
 import sys
 
+import checks
+from checks import check
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PUBLISHED = "72180eecbb372219a64b6170e0bdadae185673ff"
 TABLES = ["references/contract-1.tsv", "references/functions-1.tsv"]
-passed = failed = 0
-
-
-def check(good, what):
-    global passed, failed
-    passed, failed = passed + bool(good), failed + (not good)
-    if not good:
-        print("FAILED:", what)
 
 
 def rows(text):
@@ -56,8 +51,7 @@ def main():
         for path in TABLES:
             gone = lost(at(base, path) or "", now(path))
             check(not gone or event, f"{path} has lost {len(gone)} lines since {base}, and CHANGELOG.md names no event; the first: {gone[:1]}")
-    print(f"{passed} passed, {failed} failed")
-    return failed != 0
+    return checks.end()
 
 
 if __name__ == "__main__":

@@ -13,23 +13,16 @@ import subprocess
 import sys
 import tempfile
 
+import checks
+from checks import check
+
 COMMAND = os.path.abspath(sys.argv[1])
 HOSTILE = "\x1b[31m\x07\x9b2J\x7f\r\nexit status 0 \u202e\udcff"  # the last: the byte 0xff
 TEXT = "the same bits on every machine, at any number of threads, in any batch"
-passed = failed = 0
 
 
 def encoded(text):
     return text.encode("utf-8", "surrogateescape")
-
-
-def check(good, what):
-    global passed, failed
-    if good:
-        passed += 1
-    else:
-        failed += 1
-        print("FAILED:", ascii(what), flush=True)
 
 
 def run(statuses, *arguments, **environment):
@@ -168,5 +161,4 @@ with tempfile.TemporaryDirectory() as top:
         inside = os.path.join(top, part.__name__)
         os.mkdir(inside)
         part(inside)
-print(f"{passed} passed, {failed} failed")
-sys.exit(1 if failed or not passed else 0)
+sys.exit(checks.end())

@@ -13,18 +13,13 @@ import sys
 import tempfile
 import time
 
+import checks
+from checks import check
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 COMMAND = os.path.join(os.path.abspath(sys.argv[1]), "samebits")
 DATA = os.path.join(ROOT, "data", "kjv.txt")
 STEPS = 150  # long enough that a signal after step 2 finds the run at work
-passed = failed = 0
-
-
-def check(good, what):
-    global passed, failed
-    passed, failed = passed + bool(good), failed + (not good)
-    if not good:
-        print("FAILED:", what, flush=True)
 
 
 def lm(*arguments):
@@ -119,5 +114,4 @@ with tempfile.TemporaryDirectory() as top:
     check(bad.returncode == 0 and "one ulp added" in bad.stdout, bad.stdout)
     compared = lm("ledger", "compare", os.path.join(folder("alone"), "ledger.jsonl"), os.path.join(folder("sabotaged"), "ledger.jsonl"))
     check(compared.returncode == 1 and compared.stdout == "DIFFERENT: first at step 6, field gradient\n", compared.stdout)
-print(f"{passed} passed, {failed} failed")
-sys.exit(1 if failed or not passed else 0)
+sys.exit(checks.end())
