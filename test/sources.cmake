@@ -89,5 +89,5 @@ add_test(NAME onefile_syntax COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/te
 add_test(NAME golden_kept COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/test/test_golden.py)
 
 # What `make check` leaves to `make test`, so that it stays under two minutes on two cores.
-set_tests_properties(reference lanes kill verify exhaustion faults sort onefile_syntax PROPERTIES LABELS slow)
+set_tests_properties(reference lanes kill verify exhaustion faults sort PROPERTIES LABELS slow)
 add_test(NAME verify_quick COMMAND samebits_command verify --quick)
