@@ -20,6 +20,13 @@ static inline sb_status sbi_check_real(const sb_array *a, const char *name, sb_e
     return sbi_fail(err, SB_ERR_DTYPE, name, "%s is %s, it must be float32 or float64", name, sbi_dtype_name(a->dtype));
 }
 
+// Rows that a group folds: no longer than the totals it keeps can hold (kernels/sum.h).
+static inline sb_status sbi_check_row(const char *name, int64_t length, sb_error *err) {
+    if (length <= (int64_t)1 << 36)
+        return SB_OK;
+    return sbi_fail(err, SB_ERR_SIZE, name, "rows of %lld: at most 2^36 are possible", (long long)length);
+}
+
 // A number of the options, rounded once to the type of the data.
 static inline double sbi_rounded(sb_dtype dtype, double x) { return dtype == SB_F32 ? (double)(float)x : x; }
 

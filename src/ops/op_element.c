@@ -5,8 +5,6 @@
 
 enum { KIND, NDIM, SHAPE, STRIDE_A = SHAPE + SB_MAX_DIMS, STRIDE_B = STRIDE_A + SB_MAX_DIMS };
 
-static int64_t groups_of(int64_t size) { return size / 4096 + (size % 4096 != 0); }
-
 // The output's axes after those of length 1 are dropped and neighbours that both operands cross alike are merged.
 typedef struct merged {
     int ndim; // at least 1
@@ -60,7 +58,7 @@ static sb_status binary_kernels(sb_context *ctx, const sbi_op *op, sb_error *err
         const sbi_arg args[] = {SBI_IN(op->in[0]), SBI_IN(op->in[1]), SBI_OUT(op->out[0]), SBI_IN(layout), SBI_INT(axes),
                                 SBI_INT(rows), SBI_INT(length), SBI_INT(axes ? m.stride_a[0] : 0),
                                 SBI_INT(axes ? m.stride_b[0] : 0), SBI_INT(m.stride_a[axes]), SBI_INT(m.stride_b[axes])};
-        status = sbi_launch(ctx, kernels[op->n[KIND]], ((rows - 1) / together + 1) * groups_of(length), args, err);
+        status = sbi_launch(ctx, kernels[op->n[KIND]], ((rows - 1) / together + 1) * sbi_groups(length, 4096), args, err);
     }
     sbi_array_free(layout);
     return status;
@@ -106,7 +104,7 @@ sb_status sbi_binary(sb_context *ctx, sb_binary_kind kind, const sb_array *a, co
 
 static sb_status scale_kernels(sb_context *ctx, const sbi_op *op, sb_error *err) {
     const sbi_arg args[] = {SBI_IN(op->in[0]), SBI_OUT(op->out[0]), SBI_INT(op->n[0]), SBI_REAL(op->r[0])};
-    return sbi_launch(ctx, SBI_TYPED(op->out[0]->dtype, k_scale), groups_of(op->n[0]), args, err);
+    return sbi_launch(ctx, SBI_TYPED(op->out[0]->dtype, k_scale), sbi_groups(op->n[0], 4096), args, err);
 }
 
 sb_status sbi_scale(sb_context *ctx, const sb_array *x, double factor, sb_array *out, sb_error *err) {
@@ -131,7 +129,7 @@ static sb_status check_alike(int count, const sb_array *const *arrays, const cha
 
 static sb_status swiglu_kernels(sb_context *ctx, const sbi_op *op, sb_error *err) {
     const sbi_arg args[] = {SBI_IN(op->in[0]), SBI_IN(op->in[1]), SBI_OUT(op->out[0]), SBI_INT(op->n[0])};
-    return sbi_launch(ctx, SBI_TYPED(op->out[0]->dtype, k_swiglu), groups_of(op->n[0]), args, err);
+    return sbi_launch(ctx, SBI_TYPED(op->out[0]->dtype, k_swiglu), sbi_groups(op->n[0], 4096), args, err);
 }
 
 sb_status sbi_swiglu(sb_context *ctx, const sb_array *gate, const sb_array *up, sb_array *y, sb_error *err) {
@@ -145,7 +143,7 @@ sb_status sbi_swiglu(sb_context *ctx, const sb_array *gate, const sb_array *up, 
 static sb_status swiglu_backward_kernels(sb_context *ctx, const sbi_op *op, sb_error *err) {
     const sbi_arg args[] = {SBI_IN(op->in[0]), SBI_IN(op->in[1]), SBI_IN(op->in[2]),
                             SBI_OUT(op->out[0]), SBI_OUT(op->out[1]), SBI_INT(op->n[0])};
-    return sbi_launch(ctx, SBI_TYPED(op->out[0]->dtype, k_swiglu_backward), groups_of(op->n[0]), args, err);
+    return sbi_launch(ctx, SBI_TYPED(op->out[0]->dtype, k_swiglu_backward), sbi_groups(op->n[0], 4096), args, err);
 }
 
 sb_status sbi_swiglu_backward(sb_context *ctx, const sb_array *gate, const sb_array *up, const sb_array *dy,

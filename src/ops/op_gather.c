@@ -52,7 +52,7 @@ sb_status sbi_index_wide(sb_context *ctx, const sb_array *indices, const sb_arra
     if (status) return status;
     const sbi_arg args[] = {SBI_IN(indices), SBI_OUT(*scratch), SBI_INT(indices->size)};
     *wide = *scratch;
-    return sbi_launch(ctx, SBI_ID_k_index_widen, indices->size / 4096 + (indices->size % 4096 != 0), args, err);
+    return sbi_launch(ctx, SBI_ID_k_index_widen, sbi_groups(indices->size, 4096), args, err);
 }
 
 enum { ROWS, WIDTH, COUNT };
@@ -69,7 +69,7 @@ static sb_status gather_kernels(sb_context *ctx, const sbi_op *op, sb_error *err
         int64_t words = item == 8 ? 2 * width : width, together = words < 4096 ? 4096 / words : 1;
         const sbi_arg args[] = {SBI_IN(x), SBI_IN(wide), SBI_OUT(op->out[0]), SBI_INT(words), SBI_INT(count)};
         status = sbi_launch(ctx, item == 1 ? SBI_ID_k_gather_u8 : SBI_ID_k_gather_u32,
-                            count / together + (count % together != 0), args, err);
+                            sbi_groups(count, together), args, err);
     }
     sbi_array_free(scratch);
     return status;

@@ -5,8 +5,6 @@
 
 enum { ROWS, LENGTH };
 
-static const int64_t length_limit = (int64_t)1 << 36; // what the totals kept in a group can hold (kernels/sum.h)
-
 static sb_status norm_kernels(sb_context *ctx, const sbi_op *op, sb_error *err) {
     bool centred = op->id == SBI_OP_LAYER_NORM;
     const sb_array *x = op->in[0], *weight = op->in[1], *bias = op->in[2];
@@ -29,10 +27,9 @@ static sb_status check_input(const sb_array *x, const sb_array *weight, const sb
     sb_status status;
     if ((status = sbi_check_real(x, "x", err)) || (status = sbi_check_ndim(x, "x", 2, err)) ||
         (weight && (status = check_vector(weight, "weight", x->dtype, x->shape[1], err))) ||
-        (bias && (status = check_vector(bias, "bias", x->dtype, x->shape[1], err))))
+        (bias && (status = check_vector(bias, "bias", x->dtype, x->shape[1], err))) ||
+        (status = sbi_check_row("x", x->shape[1], err)))
         return status;
-    if (x->shape[1] > length_limit)
-        return sbi_fail(err, SB_ERR_SIZE, "x", "rows of %lld: at most 2^36 are possible", (long long)x->shape[1]);
     if (x->shape[0] > 0 && x->shape[1] == 0)
         return sbi_fail(err, SB_ERR_EMPTY, "x", "the norm of nothing: rows of x have no element");
     return SB_OK;

@@ -20,7 +20,7 @@ static sb_status adam_kernels(sb_context *ctx, const sbi_op *op, sb_error *err) 
                             SBI_REAL(s2), SBI_REAL(r[EPS]), SBI_REAL(step),
                             SBI_REAL(decoupled ? kept : r[WEIGHT_DECAY])};
     sbi_kernel_id kernel = decoupled ? SBI_TYPED(type, k_adamw) : SBI_TYPED(type, k_adam);
-    return sbi_launch(ctx, kernel, size / 256 + (size % 256 != 0), args, err);
+    return sbi_launch(ctx, kernel, sbi_groups(size, 256), args, err);
 }
 
 // 0 <= value < limit (1 or infinity); a NaN fails.
@@ -81,7 +81,7 @@ static sb_status sgd_kernels(sb_context *ctx, const sbi_op *op, sb_error *err) {
     const sbi_arg args[] = {SBI_IN(op->in[0]), SBI_OUT(op->out[0]), SBI_OUT(op->out[1]), SBI_INT(size),
                             SBI_REAL(r[RATE]), SBI_REAL(r[MOMENTUM]), SBI_REAL(sbi_rounded(type, 1.0 - r[DAMPENING])),
                             SBI_REAL(r[DECAY]), SBI_INT(op->n[1]), SBI_INT(op->n[2])};
-    return sbi_launch(ctx, SBI_TYPED(type, k_sgd), size / 256 + (size % 256 != 0), args, err);
+    return sbi_launch(ctx, SBI_TYPED(type, k_sgd), sbi_groups(size, 256), args, err);
 }
 
 sb_status sbi_sgd(sb_context *ctx, const sb_sgd_options *options, const sb_array *g, sb_array *p, sb_array *m,

@@ -60,20 +60,23 @@ static sb_status extremes_of(sb_context *ctx, const int64_t *n, const sb_array *
     return status ? status : sbi_fold_run(ctx, &fold, high, NULL, err);
 }
 
-// Whether any of the flags, each 0 or 1, is set.
-static sb_status any_of(sb_context *ctx, const sb_array *flags, bool *any, sb_error *err) {
-    const int64_t n[] = {[OUTER] = 1, [COUNT] = flags->size, [INNER] = 1};
-    double sum = 0.0;
+sb_status sbi_fold_value(sb_context *ctx, sbi_kernel_id kernel, const sb_array *x, double *value, sb_error *err) {
+    const int64_t n[] = {[OUTER] = 1, [COUNT] = x->size, [INNER] = 1};
     sb_array *total = NULL;
     sb_status status = sbi_scratch(ctx, SB_F64, 1, &total, err);
-    if (status == SB_OK) status = fold_of(ctx, n, SBI_ID_k_sum_block_f64, &flags, 1, total, err);
-    if (status == SB_OK) status = sbi_array_read(total, &sum, sizeof sum, err);
+    if (status == SB_OK) status = fold_of(ctx, n, kernel, &x, 1, total, err);
+    if (status == SB_OK) status = sbi_array_read(total, value, sizeof *value, err);
     sbi_array_free(total);
-    *any = sum != 0.0;
     return status;
 }
 
-static int64_t groups_of(int64_t size) { return size / 4096 + (size % 4096 != 0); }
+// Whether any of the flags, each 0 or 1, is set.
+static sb_status any_of(sb_context *ctx, const sb_array *flags, bool *any, sb_error *err) {
+    double sum = 0.0;
+    sb_status status = sbi_fold_value(ctx, SBI_ID_k_sum_block_f64, flags, &sum, err);
+    *any = sum != 0.0;
+    return status;
+}
 
 // The binary64 mean, mean[outer, inner]: one pass over x where no term looks like all, and no sum has overflowed.
 static sb_status mean_of(sb_context *ctx, const int64_t *n, const sb_array *x, sb_array *mean, sb_error *err) {
@@ -86,7 +89,7 @@ static sb_status mean_of(sb_context *ctx, const int64_t *n, const sb_array *x, s
         goto done;
     const sbi_arg first[] = {SBI_IN(x), SBI_IN(sum), SBI_OUT(mean), SBI_OUT(doubt), SBI_INT(n[COUNT]), SBI_INT(n[INNER]),
                              SBI_INT(size)};
-    if ((status = sbi_launch(ctx, SBI_TYPED(x->dtype, k_mean_doubt), groups_of(size), first, err)) ||
+    if ((status = sbi_launch(ctx, SBI_TYPED(x->dtype, k_mean_doubt), sbi_groups(size, 4096), first, err)) ||
         (status = any_of(ctx, doubt, &again, err)) || !again)
         goto done;
     if ((status = sbi_scratch(ctx, x->dtype, size, &low, err)) || (status = sbi_scratch(ctx, x->dtype, size, &high, err)) ||
@@ -97,7 +100,7 @@ static sb_status mean_of(sb_context *ctx, const int64_t *n, const sb_array *x, s
         goto done;
     const sbi_arg mend[] = {SBI_IN(low), SBI_IN(high), SBI_IN(sum), SBI_IN(shrunk), SBI_OUT(mean), SBI_INT(n[COUNT]),
                             SBI_INT(size)};
-    status = sbi_launch(ctx, SBI_TYPED(x->dtype, k_mean_mend), groups_of(size), mend, err);
+    status = sbi_launch(ctx, SBI_TYPED(x->dtype, k_mean_mend), sbi_groups(size, 4096), mend, err);
 done:
     sbi_array_free(sum);
     sbi_array_free(doubt);
@@ -123,7 +126,7 @@ static sb_status spread_of(sb_context *ctx, const int64_t *n, const sb_array *x,
         if ((status = sbi_scratch(ctx, SB_F64, size, &factor, err)) || (status = sbi_scratch(ctx, SB_F64, size, &doubt, err)))
             goto done;
         const sbi_arg args[] = {SBI_IN(squares), SBI_OUT(factor), SBI_OUT(doubt), SBI_INT(size)};
-        if ((status = sbi_launch(ctx, SBI_ID_k_spread_doubt_f64, groups_of(size), args, err)) ||
+        if ((status = sbi_launch(ctx, SBI_ID_k_spread_doubt_f64, sbi_groups(size, 4096), args, err)) ||
             (status = any_of(ctx, doubt, &again, err)))
             goto done;
     }
@@ -135,7 +138,7 @@ static sb_status spread_of(sb_context *ctx, const int64_t *n, const sb_array *x,
     }
     const sbi_arg args[] = {SBI_IN(squares), SBI_IN(factor), SBI_OUT(out), SBI_INT(size), SBI_REAL(divisor), SBI_INT(root),
                             SBI_INT(again)};
-    status = sbi_launch(ctx, SBI_TYPED(x->dtype, k_spread), groups_of(size), args, err);
+    status = sbi_launch(ctx, SBI_TYPED(x->dtype, k_spread), sbi_groups(size, 4096), args, err);
 done:
     sbi_array_free(squares);
     sbi_array_free(factor);
@@ -181,15 +184,18 @@ static sb_status reduce_kernels(sb_context *ctx, const sbi_op *op, sb_error *err
         break;
     case SB_NORM1: fold.first = SBI_TYPED(type, k_size_block); break;
     case SB_NORM2: return spread_of(ctx, op->n, x, NULL, 1.0, true, out, err);
-    case SB_MAX: fold.first = SBI_TYPED(type, k_max_block); break;
-    case SB_MIN: fold.first = SBI_TYPED(type, k_min_block); break;
-    case SB_NORM_MAX: fold.first = SBI_TYPED(type, k_largest_block); break;
+    case SB_MIN:
+        fold.first = fold.above = SBI_TYPED(type, k_min_block);
+        fold.dtype = type;
+        break;
+    case SB_MAX:
+    case SB_NORM_MAX:
+        fold.first = op->n[KIND] == SB_MAX ? SBI_TYPED(type, k_max_block) : SBI_TYPED(type, k_largest_block);
+        fold.above = SBI_TYPED(type, k_max_block);
+        fold.dtype = type;
+        break;
     case SB_ARGMAX:
     case SB_ARGMIN: return place_kernels(ctx, op, err);
-    }
-    if (op->n[KIND] == SB_MAX || op->n[KIND] == SB_MIN || op->n[KIND] == SB_NORM_MAX) {
-        fold.above = op->n[KIND] == SB_MIN ? SBI_TYPED(type, k_min_block) : SBI_TYPED(type, k_max_block);
-        fold.dtype = type;
     }
     return sbi_fold_run(ctx, &fold, out, NULL, err);
 }
@@ -295,15 +301,9 @@ sb_status sbi_dot(sb_context *ctx, const sb_array *a, const sb_array *b, sb_arra
 }
 
 static sb_status total_kernels(sb_context *ctx, const sbi_op *op, sb_error *err) {
-    const sb_array *x = op->in[0];
-    const int64_t n[] = {[OUTER] = 1, [COUNT] = op->n[0], [INNER] = 1};
-    sbi_kernel_id kernel = op->n[1] ? SBI_TYPED(x->dtype, k_square_block) : SBI_TYPED(x->dtype, k_sum_block);
-    sb_array *total = NULL;
-    sb_status status = sbi_scratch(ctx, SB_F64, 1, &total, err);
-    if (status == SB_OK) status = fold_of(ctx, n, kernel, &x, 1, total, err);
-    if (status == SB_OK) status = sbi_array_read(total, op->real_out, sizeof(double), err);
-    sbi_array_free(total);
-    return status;
+    sb_dtype type = op->in[0]->dtype;
+    sbi_kernel_id kernel = op->n[1] ? SBI_TYPED(type, k_square_block) : SBI_TYPED(type, k_sum_block);
+    return sbi_fold_value(ctx, kernel, op->in[0], op->real_out, err);
 }
 
 static sb_status run_total(sb_context *ctx, const sb_array *x, int64_t squares, double *out, sb_error *err) {

@@ -5,11 +5,13 @@
 
 enum { ROWS, LENGTH, LOG };
 
-static const int64_t length_limit = (int64_t)1 << 36; // what the totals kept in a group can hold (kernels/sum.h)
-
-static sb_status check_length(const char *name, int64_t length, sb_error *err) {
-    if (length <= length_limit) return SB_OK;
-    return sbi_fail(err, SB_ERR_SIZE, name, "rows of %lld: at most 2^36 are possible", (long long)length);
+// The rows of a record: along the last axis.
+static sb_status see_rows(const sb_array *x, const char *name, int64_t *n, sb_error *err) {
+    if (x->ndim == 0)
+        return sbi_fail(err, SB_ERR_SHAPE, name, "%s has no dimension; softmax goes over the last one", name);
+    n[LENGTH] = x->shape[x->ndim - 1];
+    n[ROWS] = n[LENGTH] ? x->size / n[LENGTH] : 0;
+    return sbi_check_row(name, n[LENGTH], err);
 }
 
 static sb_status softmax_kernels(sb_context *ctx, const sbi_op *op, sb_error *err) {
@@ -22,13 +24,9 @@ static sb_status run_softmax(sb_context *ctx, const sb_array *x, int64_t log, sb
     if ((status = sbi_check_real(x, "x", err)) || (status = sbi_check_dtype(y, "y", x->dtype, err)) ||
         (status = sbi_check_like(y, "y", x, "x", err)))
         return status;
-    if (x->ndim == 0)
-        return sbi_fail(err, SB_ERR_SHAPE, "x", "x has no dimension; softmax goes over the last one");
-    int64_t length = x->shape[x->ndim - 1];
-    if ((status = check_length("x", length, err))) return status;
-    const sbi_op op = {.id = SBI_OP_SOFTMAX, .kernels = softmax_kernels, .in = {x}, .out = {y},
-                       .n = {length ? x->size / length : 0, length, log}};
-    return sbi_run(ctx, &op, err);
+    sbi_op op = {.id = SBI_OP_SOFTMAX, .kernels = softmax_kernels, .in = {x}, .out = {y}, .n = {[LOG] = log}};
+    status = see_rows(x, "x", op.n, err);
+    return status ? status : sbi_run(ctx, &op, err);
 }
 
 sb_status sbi_softmax(sb_context *ctx, const sb_array *x, sb_array *y, sb_error *err) {
@@ -53,13 +51,10 @@ static sb_status run_softmax_backward(sb_context *ctx, const sb_array *y, const 
         (status = sbi_check_dtype(dx, "dx", y->dtype, err)) || (status = sbi_check_like(dy, "dy", y, "y", err)) ||
         (status = sbi_check_like(dx, "dx", y, "y", err)))
         return status;
-    if (y->ndim == 0)
-        return sbi_fail(err, SB_ERR_SHAPE, "y", "y has no dimension; softmax goes over the last one");
-    int64_t length = y->shape[y->ndim - 1];
-    if ((status = check_length("y", length, err))) return status;
-    const sbi_op op = {.id = SBI_OP_SOFTMAX_BACKWARD, .kernels = softmax_backward_kernels, .in = {y, dy}, .out = {dx},
-                       .n = {length ? y->size / length : 0, length, log}};
-    return sbi_run(ctx, &op, err);
+    sbi_op op = {.id = SBI_OP_SOFTMAX_BACKWARD, .kernels = softmax_backward_kernels, .in = {y, dy}, .out = {dx},
+                 .n = {[LOG] = log}};
+    status = see_rows(y, "y", op.n, err);
+    return status ? status : sbi_run(ctx, &op, err);
 }
 
 sb_status sbi_softmax_backward(sb_context *ctx, const sb_array *y, const sb_array *dy, sb_array *dx, sb_error *err) {
@@ -93,7 +88,7 @@ static sb_status check_loss(const sb_cross_entropy_options *o, const sb_array *l
         return sbi_fail(err, SB_ERR_DTYPE, "targets", "targets is %s, it must be int32 or int64", sbi_dtype_name(targets->dtype));
     if ((status = sbi_check_ndim(targets, "targets", 1, err)) ||
         (status = sbi_check_length(targets, "targets", 0, logits->shape[0], err)) ||
-        (status = check_length("logits", logits->shape[1], err)))
+        (status = sbi_check_row("logits", logits->shape[1], err)))
         return status;
     if (weights && ((status = sbi_check_dtype(weights, "weights", logits->dtype, err)) ||
                     (status = sbi_check_ndim(weights, "weights", 1, err)) ||
@@ -128,28 +123,16 @@ static sb_status counted_targets(sb_context *ctx, const sb_cross_entropy_options
     return status;
 }
 
-static sb_status total_of(sb_context *ctx, const sb_array *terms, sb_array *total, sb_error *err) {
-    const sbi_fold fold = {.first = SBI_ID_k_sum_block_f64, .above = SBI_ID_k_sum_block_f64, .dtype = SB_F64, .outer = 1,
-                           .count = terms->size, .inner = 1, .divisor = 1.0, .inputs = 1, .input = {SBI_IN(terms)}};
-    return sbi_fold_run(ctx, &fold, NULL, total, err);
-}
-
 // W of a mean: the weights of the rows that are counted.
 static sb_status share_of(sb_context *ctx, const sbi_op *op, double *total, sb_error *err) {
     const sb_array *weights = op->in[2];
-    sb_array *share = NULL, *sum = NULL;
-    sb_status status;
-    if ((status = sbi_scratch(ctx, SB_F64, op->n[ROWS], &share, err)) || (status = sbi_scratch(ctx, SB_F64, 1, &sum, err)))
-        goto done;
+    sb_array *share = NULL;
+    sb_status status = sbi_scratch(ctx, SB_F64, op->n[ROWS], &share, err);
     const sbi_arg args[] = {SBI_IN(op->in[0]), SBI_IN(op->in[1]), SBI_IN(weights), SBI_OUT(share), SBI_INT(op->n[LENGTH]),
                             SBI_INT(weights != NULL)};
-    if ((status = sbi_launch(ctx, SBI_TYPED(op->in[0]->dtype, k_loss_share), op->n[ROWS], args, err)) ||
-        (status = total_of(ctx, share, sum, err)))
-        goto done;
-    status = sbi_array_read(sum, total, sizeof *total, err);
-done:
+    if (status == SB_OK) status = sbi_launch(ctx, SBI_TYPED(op->in[0]->dtype, k_loss_share), op->n[ROWS], args, err);
+    if (status == SB_OK) status = sbi_fold_value(ctx, SBI_ID_k_sum_block_f64, share, total, err);
     sbi_array_free(share);
-    sbi_array_free(sum);
     return status;
 }
 
@@ -157,15 +140,14 @@ static sb_status cross_entropy_kernels(sb_context *ctx, const sbi_op *op, sb_err
     const sb_array *weights = op->in[2];
     double smoothing = op->r[0], each = 1.0 - smoothing, all = smoothing / (double)op->n[LENGTH], value, share = 1.0;
     bool one = op->n[REDUCTION] != SB_LOSS_EACH;
-    sb_array *loss = NULL, *total = NULL;
+    sb_array *loss = NULL;
     sb_status status = SB_OK;
-    if (one && ((status = sbi_scratch(ctx, SB_F64, op->n[ROWS], &loss, err)) || (status = sbi_scratch(ctx, SB_F64, 1, &total, err))))
-        goto done;
+    if (one && (status = sbi_scratch(ctx, SB_F64, op->n[ROWS], &loss, err))) return status;
     const sbi_arg args[] = {SBI_IN(op->in[0]), SBI_IN(op->in[1]), SBI_IN(weights), SBI_OUT(one ? loss : op->out[0]),
                             SBI_INT(op->n[LENGTH]), SBI_INT(weights != NULL), SBI_INT(smoothing > 0.0), SBI_REAL(each),
                             SBI_REAL(all)};
     if ((status = sbi_launch(ctx, SBI_TYPED(op->in[0]->dtype, k_cross_entropy), op->n[ROWS], args, err)) || !one) goto done;
-    if ((status = total_of(ctx, loss, total, err)) || (status = sbi_array_read(total, &value, sizeof value, err))) goto done;
+    if ((status = sbi_fold_value(ctx, SBI_ID_k_sum_block_f64, loss, &value, err))) goto done;
     if (op->n[REDUCTION] == SB_LOSS_MEAN) {
         if ((status = share_of(ctx, op, &share, err))) goto done;
         value = value / share;
@@ -174,7 +156,6 @@ static sb_status cross_entropy_kernels(sb_context *ctx, const sbi_op *op, sb_err
     status = sbi_array_write(op->out[0], &value, sizeof value, err);
 done:
     sbi_array_free(loss);
-    sbi_array_free(total);
     return status;
 }
 

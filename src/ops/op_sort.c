@@ -6,7 +6,6 @@
 
 enum { SHORT_ROW = 256, RUN = 2048, DIGIT_BITS = 8, DIGITS = 256, RUNS_A_GROUP = 16, LANES = 256 };
 
-static int64_t groups_of(int64_t count, int64_t group) { return count / group + (count % group != 0); }
 
 sb_status sbi_order(sb_context *ctx, sb_array *keys, int64_t rows, int64_t n, int bits, sb_array *order,
                     sb_error *err) {
@@ -16,7 +15,7 @@ sb_status sbi_order(sb_context *ctx, sb_array *keys, int64_t rows, int64_t n, in
         const sbi_arg args[] = {SBI_IN(keys), SBI_OUT(order), SBI_INT(n)};
         return sbi_launch(ctx, SBI_ID_k_sort_short, rows, args, err);
     }
-    int64_t row_runs = groups_of(n, RUN), runs = rows * row_runs, table; // runs <= rows * n
+    int64_t row_runs = sbi_groups(n, RUN), runs = rows * row_runs, table; // runs <= rows * n
     if (!sbi_multiply(runs, DIGITS, &table))
         return sbi_fail(err, SB_ERR_SIZE, "", "a sort of %lld rows of %lld is too large", (long long)rows, (long long)n);
     sb_array *other_keys = NULL, *other_order = NULL, *places = NULL;
@@ -35,9 +34,9 @@ sb_status sbi_order(sb_context *ctx, sb_array *keys, int64_t rows, int64_t n, in
         const sbi_arg place[] = {SBI_OUT(places), SBI_INT(row_runs)};
         const sbi_arg move[] = {SBI_IN(key_from), SBI_IN(order_from), SBI_OUT(key_to), SBI_OUT(order_to),
                                 SBI_OUT(places), SBI_INT(n), SBI_INT(runs), SBI_INT(shift), SBI_INT(pass == 0)};
-        if ((status = sbi_launch(ctx, SBI_ID_k_sort_count, groups_of(runs, RUNS_A_GROUP), count, err)) ||
+        if ((status = sbi_launch(ctx, SBI_ID_k_sort_count, sbi_groups(runs, RUNS_A_GROUP), count, err)) ||
             (status = sbi_launch(ctx, SBI_ID_k_sort_places, rows, place, err)) ||
-            (status = sbi_launch(ctx, SBI_ID_k_sort_move, groups_of(runs, RUNS_A_GROUP), move, err)))
+            (status = sbi_launch(ctx, SBI_ID_k_sort_move, sbi_groups(runs, RUNS_A_GROUP), move, err)))
             break;
         key_from = key_to;
         key_to = key_to == keys ? other_keys : keys;
@@ -59,7 +58,7 @@ sb_status sbi_order_keys(sb_context *ctx, const sb_array *x, int descending, sb_
         [SB_I64] = SBI_ID_k_sort_keys_i64, [SB_U8] = SBI_ID_k_sort_keys_u8, [SB_U32] = SBI_ID_k_sort_keys_u32,
         [SB_U64] = SBI_ID_k_sort_keys_u64};
     const sbi_arg args[] = {SBI_IN(x), SBI_OUT(keys), SBI_INT(x->size), SBI_INT(descending)};
-    return sbi_launch(ctx, kernels[x->dtype], groups_of(x->size, LANES), args, err);
+    return sbi_launch(ctx, kernels[x->dtype], sbi_groups(x->size, LANES), args, err);
 }
 
 sb_status sbi_take(sb_context *ctx, const sb_array *x, const sb_array *index, int64_t rows, int64_t n, int64_t k,
@@ -67,7 +66,7 @@ sb_status sbi_take(sb_context *ctx, const sb_array *x, const sb_array *index, in
     size_t item = sbi_dtype_size(x->dtype);
     const sbi_arg args[] = {SBI_IN(x), SBI_IN(index), SBI_OUT(out), SBI_INT(n), SBI_INT(k)};
     return sbi_launch(ctx, item == 1 ? SBI_ID_k_take_u8 : item == 4 ? SBI_ID_k_take_u32 : SBI_ID_k_take_u64,
-                      rows * groups_of(k, LANES), args, err);
+                      rows * sbi_groups(k, LANES), args, err);
 }
 
 // A list of at most SHORT_LIST is kept for every run, then for every run of these lists, until one list a row is left.
@@ -77,14 +76,14 @@ static sb_status top_of_lists(sb_context *ctx, sb_array *keys, int64_t rows, int
     sb_array *from = keys, *from_place = NULL, *to = NULL, *to_place = NULL;
     sb_status status = SB_OK;
     for (int64_t runs = 0; !status && runs != 1;) {
-        runs = groups_of(n, RUN);
+        runs = sbi_groups(n, RUN);
         int64_t last = n - (runs - 1) * RUN, kept = (runs - 1) * k + (last < k ? last : k);
         status = sbi_scratch(ctx, SB_U64, rows * kept, &to, err);
         if (!status && runs > 1) status = sbi_scratch(ctx, SB_I64, rows * kept, &to_place, err);
         if (!status) {
             const sbi_arg args[] = {SBI_IN(from), SBI_IN(from_place), SBI_OUT(to), SBI_OUT(runs > 1 ? to_place : places),
                                     SBI_INT(n), SBI_INT(rows * runs), SBI_INT(k), SBI_INT(kept)};
-            status = sbi_launch(ctx, SBI_ID_k_top_run, groups_of(rows * runs, RUNS_A_GROUP), args, err);
+            status = sbi_launch(ctx, SBI_ID_k_top_run, sbi_groups(rows * runs, RUNS_A_GROUP), args, err);
         }
         if (from != keys) sbi_array_free(from);
         sbi_array_free(from_place);
@@ -109,7 +108,7 @@ sb_status sbi_order_top(sb_context *ctx, sb_array *keys, int64_t rows, int64_t n
     if (!status) status = sbi_order(ctx, keys, rows, n, bits, order, err);
     if (!status) {
         const sbi_arg args[] = {SBI_IN(order), SBI_OUT(places), SBI_INT(n), SBI_INT(k)};
-        status = sbi_launch(ctx, SBI_ID_k_top_cut, rows * groups_of(k, LANES), args, err);
+        status = sbi_launch(ctx, SBI_ID_k_top_cut, rows * sbi_groups(k, LANES), args, err);
     }
     sbi_array_free(order);
     return status;
@@ -213,7 +212,7 @@ sb_status sbi_top_k(sb_context *ctx, const sb_array *x, int64_t k, int largest, 
 // The distinct values: the runs of equal keys in sorted order. Every run begins with the first of its elements in x.
 static sb_status unique_kernels(sb_context *ctx, const sbi_op *op, sb_error *err) {
     const sb_array *x = op->in[0];
-    int64_t n = x->size, groups = groups_of(n, 4096), number = 0;
+    int64_t n = x->size, groups = sbi_groups(n, 4096), number = 0;
     sb_array *keys = NULL, *order = NULL, *first = NULL, *start = NULL, *source = NULL, *zeros = NULL;
     sb_status status;
     *op->real_out = 0.0;
@@ -239,7 +238,7 @@ static sb_status unique_kernels(sb_context *ctx, const sbi_op *op, sb_error *err
     if (!status) status = sbi_take(ctx, x, source, 1, n, number, op->out[0], err);
     if (!status && op->out[2]) {
         const sbi_arg lengths[] = {SBI_IN(start), SBI_OUT(op->out[2]), SBI_INT(number), SBI_INT(n)};
-        status = sbi_launch(ctx, SBI_ID_k_unique_lengths, groups_of(n, LANES), lengths, err);
+        status = sbi_launch(ctx, SBI_ID_k_unique_lengths, sbi_groups(n, LANES), lengths, err);
     }
     *op->real_out = (double)number;
 done:

@@ -77,6 +77,7 @@ sb_status sbi_run(sb_context *ctx, const sbi_op *op, sb_error *err);
 
 // The only way a kernel is started. One argument of a launch: SBI_IN(array), SBI_OUT(array), SBI_INT(i), SBI_REAL(f).
 sb_status sbi_launch(sb_context *ctx, sbi_kernel_id kernel, int64_t groups, const sbi_arg *args, sb_error *err);
+static inline int64_t sbi_groups(int64_t count, int64_t each) { return count / each + (count % each != 0); } // that hold all
 #define SBI_TYPED(dtype, kernel) ((dtype) == SB_F64 ? SBI_ID_##kernel##_f64 : SBI_ID_##kernel##_f32) // of a template
 #define SBI_IN(a) {.in = (a) ? (a)->data : NULL}
 #define SBI_OUT(a) {.out = (a) ? (a)->data : NULL}
