@@ -60,7 +60,7 @@ def machine():
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default=os.path.join(ROOT, "build"))
-    parser.add_argument("--peers", default="/tmp/samebits-peers", metavar="FOLDER", help="of the throw-away environment")
+    parser.add_argument("--peers", default=os.path.join(tempfile.gettempdir(), "samebits-peers"), metavar="FOLDER", help="of the throw-away environment")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), help="beside the runs on one (default: all)")
     parser.add_argument("--pairs", type=int, help="instead of each bench's own number")
     parser.add_argument("--report", metavar="F")

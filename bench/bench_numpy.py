@@ -13,6 +13,7 @@ import os
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -88,7 +89,7 @@ def measure(numpy, library, name, size, options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default=os.path.join(ROOT, "build"))
-    parser.add_argument("--venv", default="/tmp/samebits-numpy")
+    parser.add_argument("--venv", default=os.path.join(tempfile.gettempdir(), "samebits-numpy"))
     parser.add_argument("--size", type=int, action="append", metavar="ELEMENTS", help="instead of 2^16 and 2^26")
     parser.add_argument("--pairs", type=int, default=7)
     parser.add_argument("--threads", type=int, default=os.cpu_count())

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs the newest numpy (with its OpenBLAS) and MKL into a throw-away environment in the folder $1 and prints, a line
 # each, the paths of their libraries: the peers of bench_gemm. Debian's OpenBLAS, where installed, comes first.
-#     bench_gemm $(bench/peers.sh /tmp/peers | sed 's/^/--peer /')
+#     bench_gemm $(bench/peers.sh FOLDER | sed 's/^/--peer /')
 set -e
 folder=${1:?usage: peers.sh FOLDER}
 [ -x "$folder/bin/pip" ] || python3 -m venv "$folder" >&2
