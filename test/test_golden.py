@@ -12,7 +12,7 @@ import checks
 from checks import check
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-PUBLISHED = "72180eecbb372219a64b6170e0bdadae185673ff"
+PUBLISHED = "be81cc536337458780de4c8691fdb152ab853c77"
 TABLES = ["references/contract-1.tsv", "references/functions-1.tsv"]
 
 
