@@ -35,3 +35,15 @@ function(sbi_add_level level targets)
     target_sources(${one} PRIVATE $<TARGET_OBJECTS:kernels_${level}>)
   endforeach()
 endfunction()
+
+# sbi_embed_kernels(opencl TARGET [OFFSETS ON]): the texts in the dialect src/kernels/dialect/opencl.h, as sbi_texts_opencl in
+# TARGET; and as files build/kernels/X.opencl. See embed_kernels.cmake.
+function(sbi_embed_kernels dialect target)
+  set(out ${CMAKE_CURRENT_BINARY_DIR}/generated/texts_${dialect}.c)
+  set(script ${CMAKE_CURRENT_SOURCE_DIR}/cmake/embed_kernels.cmake)
+  file(GLOB texts CONFIGURE_DEPENDS ${SBI_KERNEL_DIR}/*.cl ${SBI_KERNEL_DIR}/*.h ${SBI_KERNEL_DIR}/dialect/*.h)
+  add_custom_command(OUTPUT ${out} DEPENDS ${texts} ${script} VERBATIM COMMENT "The kernel texts in ${dialect}"
+    COMMAND ${CMAKE_COMMAND} -DCC=${CMAKE_C_COMPILER} -DKERNELS=${SBI_KERNEL_DIR} -DDIALECT=${dialect} "-DFILES=${SBI_KERNEL_FILES}"
+      -DOFFSETS=${ARGV3} -DFOLDER=${CMAKE_CURRENT_BINARY_DIR}/kernels -DOUT=${out} -P ${script})
+  target_sources(${target} PRIVATE ${out})
+endfunction()

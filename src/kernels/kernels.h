@@ -7,6 +7,7 @@
 #ifndef SBI_KERNELS_H
 #define SBI_KERNELS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 typedef union sbi_arg {
@@ -20,6 +21,8 @@ typedef union sbi_arg {
 // Runs groups first .. last-1.
 typedef void (*sbi_kernel_run)(const sbi_arg *args, int64_t first, int64_t last);
 
+// SBI_FIRST_gemm is the first kernel of gemm.def. (The name after it steps back, so that the kernel has that number.)
+#define SBI_KERNEL_FILE(name) SBI_FIRST_##name, SBI_BEFORE_##name = SBI_FIRST_##name - 1,
 #define SBI_KERNEL(name, lanes, count, ...) SBI_ID_##name,
 typedef enum sbi_kernel_id {
 #include "all_kernels.h"
@@ -27,11 +30,29 @@ typedef enum sbi_kernel_id {
 } sbi_kernel_id;
 #undef SBI_KERNEL
 
+#define SBI_KERNEL_FILE(name) SBI_FILE_##name,
+#define SBI_KERNEL(name, lanes, count, ...)
+typedef enum sbi_kernel_file {
+#include "all_kernels.h"
+    SBI_KERNEL_FILES
+} sbi_kernel_file;
+#undef SBI_KERNEL
+
 typedef struct sbi_kernel_info {
     const char *name;
-    int lanes, count; // lanes a group, number of arguments
+    int lanes, count;  // lanes a group, number of arguments
+    const char *kinds; // of the arguments, "cf32, f32p, i64"
 } sbi_kernel_info;
 extern const sbi_kernel_info sbi_kernel_infos[SBI_KERNEL_COUNT];
+extern const sbi_kernel_id sbi_kernel_firsts[SBI_KERNEL_FILES + 1]; // of each file, and SBI_KERNEL_COUNT
+
+// A kernel file's text in the dialect of some device, whole (cmake/embed_kernels.cmake), in the order of the files.
+typedef struct sbi_kernel_text {
+    const char *name; // "gemm"
+    const unsigned char *text;
+    size_t size;
+} sbi_kernel_text;
+extern const sbi_kernel_text sbi_texts_opencl[SBI_KERNEL_FILES + 1]; // NULL name last
 
 typedef struct sbi_kernel_table {
     const char *level; // "plain", "v1", "v3", "v4", "neon", "reverse"

@@ -2,11 +2,17 @@
 // The list of kernels and the list of levels this library was built with (SBI_HAVE_V4 ... come from CMake).
 #include "kernels.h"
 
-#include <stddef.h>
-
-#define SBI_KERNEL(name, lanes, count, ...) {#name, lanes, count},
+#define SBI_KERNEL(name, lanes, count, ...) {#name, lanes, count, #__VA_ARGS__},
 const sbi_kernel_info sbi_kernel_infos[SBI_KERNEL_COUNT] = {
 #include "all_kernels.h"
+};
+#undef SBI_KERNEL
+
+#define SBI_KERNEL_FILE(name) SBI_FIRST_##name,
+#define SBI_KERNEL(name, lanes, count, ...)
+const sbi_kernel_id sbi_kernel_firsts[SBI_KERNEL_FILES + 1] = {
+#include "all_kernels.h"
+    SBI_KERNEL_COUNT,
 };
 
 extern const sbi_kernel_table sbi_kernels_plain, sbi_kernels_reverse, sbi_kernels_v1, sbi_kernels_v3, sbi_kernels_v4,

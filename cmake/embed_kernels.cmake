@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+# The kernel texts as byte arrays in one dialect: for each of FILES (attention;gemm;...) the dialect's header and X.cl for
+# both types, through the preprocessor of the C compiler CC, so that one text without includes or macros remains.
+#   cmake -DCC=cc -DKERNELS=src/kernels -DDIALECT=opencl "-DFILES=attention;gemm" [-DOFFSETS=ON] [-DFOLDER=dir] -DOUT=out.c -P embed_kernels.cmake
+# OUT holds sbi_texts_DIALECT[], ended by a NULL name (kernels.h). OFFSETS: where a buffer is no address (OpenCL 1.2), every
+# pointer x of a kernel gets a parameter `i64 x_at`, after all others and in their order, which its first lines add. FOLDER:
+# the texts as files X.DIALECT too, for compilers that run while building and for tools that read them.
+set(arrays "")
+set(rows "")
+foreach(file IN LISTS FILES)
+  set(stub ${OUT}.${file}.stub)
+  file(WRITE ${stub} "#include \"dialect/${DIALECT}.h\"\n#define SBI_TEXT \"${file}.cl\"\n#include \"both.h\"\n")
+  execute_process(COMMAND ${CC} -E -P -undef -x c -std=c99 -I${KERNELS} ${stub} OUTPUT_VARIABLE text COMMAND_ERROR_IS_FATAL ANY)
+  file(REMOVE ${stub})
+  if(OFFSETS)
+    string(REGEX MATCHALL "__kernel void [^)]*\\)" heads "${text}")
+    foreach(head IN LISTS heads)
+      string(REGEX MATCHALL "\\*[^,)]*" pointers "${head}")
+      string(REGEX REPLACE "\\)$" "" longer "${head}")
+      set(first "")
+      foreach(pointer IN LISTS pointers)
+        string(REGEX MATCH "[A-Za-z_0-9]+ *$" name "${pointer}")
+        string(STRIP "${name}" name)
+        string(APPEND longer ", i64 ${name}_at")
+        string(APPEND first " ${name} += ${name}_at;")
+      endforeach()
+      string(REPLACE "${head} {" "${longer}) {${first}" text "${text}")
+    endforeach()
+  endif()
+  if(FOLDER)
+    file(WRITE ${FOLDER}/${file}.${DIALECT} "${text}")
+  endif()
+  string(HEX "${text}" bytes)
+  string(LENGTH "${bytes}" digits)
+  math(EXPR size "${digits} / 2")
+  string(REGEX REPLACE "(................................................................)" "\\1\n" bytes "${bytes}")
+  string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${bytes}")
+  string(APPEND arrays "static const unsigned char text_${file}[] = {\n${bytes}0};\n")
+  string(APPEND rows "    {\"${file}\", text_${file}, ${size}},\n")
+endforeach()
+file(WRITE ${OUT} "#include \"kernels.h\"\n${arrays}const sbi_kernel_text sbi_texts_${DIALECT}[] = {\n${rows}    {0},\n};\n")
