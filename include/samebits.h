@@ -349,7 +349,7 @@ typedef struct sb_report sb_report;
 SB_API const char *sb_report_text(const sb_report *report); // lines, each ended by a newline
 SB_API const char *sb_report_json(const sb_report *report); // verify: the evidence document (docs/evidence.md)
 SB_API int sb_report_verdict(const sb_report *report);      // see each; 0 is the good one
-SB_API sb_status sb_report_write(const sb_report *report, const char *path, sb_error *err); // the JSON, at once or not at all
+SB_API sb_status sb_report_write(const sb_report *report, const char *path, sb_error *err); // the JSON, at once or not at all (SB_ERR_IO)
 SB_API void sb_report_free(sb_report *report); // NULL is fine
 
 // Runs lanes (one operation or model each) over hostile fixtures, whole, in halves and row by row, and compares the
@@ -360,7 +360,8 @@ SB_API void sb_report_free(sb_report *report); // NULL is fine
 //   ABSENT     computed without a reference, or referenced and not computed
 //   COMPUTED   with a seed of one's own there are no references: compare two documents
 // Verdict: 0 everything asked for ran and was IDENTICAL (with a seed: COMPUTED); 1 something DIVERGENT; 3 something
-// REFUSED or ABSENT, or nothing ran.
+// REFUSED or ABSENT, or nothing ran. A tier that does not exist, no references, an empty list of lanes or a name in it that
+// no lane has: SB_ERR_ARGUMENT; references that are no table of golden values: SB_ERR_FORMAT.
 typedef enum sb_tier { SB_TIER_DEFAULT, SB_TIER_QUICK, SB_TIER_TRAINING, SB_TIER_ALL } sb_tier;
 typedef struct sb_verify_options {
     size_t size;
@@ -380,17 +381,19 @@ SB_API int sb_lane_in_tier(int64_t index, sb_tier tier);
 SB_API sb_status sb_verify(sb_context *ctx, const sb_verify_options *options, sb_report **out, sb_error *err);
 
 // Compares evidence documents, needing nothing else. Verdict: 0 AGREE, 1 DIFFER, 3 INCOMPARABLE, 4 SAME FILE.
-// Nothing in common is INCOMPARABLE, one document given twice is SAME FILE; neither is agreement.
+// Nothing in common is INCOMPARABLE, one document given twice is SAME FILE; neither is agreement. A NULL among the paths or
+// fewer than two: SB_ERR_ARGUMENT; a path that is no file or cannot be read: SB_ERR_IO; one that is no evidence document,
+// or holds a cell twice: SB_ERR_FORMAT.
 SB_API sb_status sb_compare(int count, const char *const *paths, sb_report **out, sb_error *err); // count at least 2
 
 // Compares two traces (docs/trace.md) and names the first operation that differs, with the hashes of its inputs. Verdict:
 // 0 SAME; 1 DIFFERENT; 3 INCOMPARABLE: one ends before the other and all before is the same, no operation in
-// either, or another contract. A file that is no trace: SB_ERR_FORMAT.
+// either, or another contract. A file that cannot be read: SB_ERR_IO; one that is no trace: SB_ERR_FORMAT.
 SB_API sb_status sb_trace_compare(const char *a, const char *b, sb_report **out, sb_error *err);
 
 // Proves that verify can fail: each lane, untouched, must read IDENTICAL, and DIVERGENT once one input is moved by one
-// ulp (a lane without a float input: an index or a seed by one). Uses lanes, references, progress of the options.
-// Verdict: 0 both in every lane, 1 not, 3 a lane without references, or none at all.
+// ulp (a lane without a float input: an index or a seed by one). Uses lanes, references, progress of the options, and refuses
+// what sb_verify refuses. Verdict: 0 both in every lane, 1 not, 3 a lane without references, or none at all.
 SB_API sb_status sb_selftest(sb_context *ctx, const sb_verify_options *options, sb_report **out, sb_error *err);
 
 // Looks at this machine: levels, threads, the compiler's work at run time, the caller's floating-point environment, and
@@ -456,11 +459,21 @@ typedef struct sb_lm_run {
 } sb_lm_run;
 
 // Starts a run in a folder that holds no checkpoint. A loss or gradient that is not finite: SB_ERR_NONFINITE naming step,
-// shard and tensor; a worker that died: SB_ERR_WORKER; either way the last good state is saved.
+// shard and tensor; a worker that died, disagrees or cannot be started: SB_ERR_WORKER; either way the last good state is saved.
+// Before anything is written: a recipe that is no JSON object: SB_ERR_FORMAT; a field of it that is missing, unknown or
+// outside its range ("training.steps"), a text that is not the one it names by SHA-256 or too short for it ("data"), until
+// outside 0 .. steps, more than 4,096 workers or 1,024 threads of one, shards that do not divide among them as asked:
+// SB_ERR_ARGUMENT; a model or step whose size overflows: SB_ERR_SIZE; a file that cannot be read or
+// a folder that cannot be made: SB_ERR_IO; one that holds a checkpoint, or in which another process works: SB_ERR_STATE.
+// Later, a file that cannot be written: SB_ERR_IO.
 SB_API sb_status sb_lm_train(sb_context *ctx, const sb_lm_run *run, sb_error *err);
-// Goes on from the folder's newest checkpoint; ledger lines after it are cut and come again, the same.
+// Goes on from the folder's newest checkpoint; ledger lines after it are cut and come again, the same. Refuses what
+// sb_lm_train refuses, but the recipe is the checkpoint's; until before its step: SB_ERR_ARGUMENT. A folder that is not there:
+// SB_ERR_IO; one without a checkpoint: SB_ERR_STATE; a damaged checkpoint ("checkpoint"), or a ledger whose chain of hashes
+// does not hold or does not reach it ("ledger"): SB_ERR_FORMAT; a checkpoint of another contract: SB_ERR_UNSUPPORTED.
 SB_API sb_status sb_lm_resume(sb_context *ctx, const sb_lm_run *run, sb_error *err);
-// The worker's side of a shared step, over the socket that its starter left at descriptor 3.
+// The worker's side of a shared step, over the socket that its starter left at descriptor 3. No starter there, one of
+// another release, or one that went away: SB_ERR_WORKER.
 SB_API sb_status sb_lm_work(sb_context *ctx, sb_error *err);
 
 typedef struct sb_lm_evaluation {
@@ -469,7 +482,9 @@ typedef struct sb_lm_evaluation {
     int64_t bytes;        // predicted
 } sb_lm_evaluation;
 // A checkpoint (its file, its folder, or a run's folder: the newest in it) on the held-out part of its data, or, if whole is
-// set, on all of any text. A damaged one: SB_ERR_FORMAT; another text than its own without whole: SB_ERR_ARGUMENT.
+// set, on all of any text. A file that is not there, or a folder without one: SB_ERR_IO; a damaged one, or none:
+// SB_ERR_FORMAT; one of another contract: SB_ERR_UNSUPPORTED; another text than its own without whole, or one that holds no
+// window of the recipe's length: SB_ERR_ARGUMENT.
 SB_API sb_status sb_lm_evaluate(sb_context *ctx, const char *checkpoint, const char *data, int whole, sb_lm_evaluation *out, sb_error *err);
 
 typedef struct sb_lm_generation {
@@ -483,6 +498,8 @@ typedef struct sb_lm_generation {
     double top_p;        // in (0, 1]; 0: 1
     uint64_t seed;
 } sb_lm_generation;
+// A number outside what stands above: SB_ERR_ARGUMENT, by its name; checkpoints are refused as by sb_lm_evaluate; logits
+// that leave no byte to draw: SB_ERR_NONFINITE.
 SB_API sb_status sb_lm_generate(sb_context *ctx, const sb_lm_generation *options, uint8_t *out, sb_error *err); // out[tokens]
 
 typedef struct sb_lm_description {
@@ -498,9 +515,12 @@ typedef struct sb_lm_description {
     int64_t step_exchange_bytes; // a step shared by two processes: gradients up and down, each worker
     int64_t ledger_line_bytes, checkpoint_bytes;
 } sb_lm_description;
+// What a recipe asks of a machine, without a text and before anything is allocated for it. Recipes are refused as by
+// sb_lm_train; sizes that overflow: SB_ERR_SIZE.
 SB_API sb_status sb_lm_describe(sb_context *ctx, const char *recipe, sb_lm_description *out, sb_error *err);
 
-// The nearest double of a decimal number, the whole text, in any locale: for options that reach bits.
+// The nearest double of a decimal number, the whole text, in any locale: for options that reach bits. What is no number as
+// JSON writes them, or has no finite double: SB_ERR_ARGUMENT.
 SB_API sb_status sb_parse_real(const char *text, double *out, sb_error *err);
 
 typedef struct sb_lm_difference {
@@ -509,7 +529,8 @@ typedef struct sb_lm_difference {
     int64_t step;             // of the first difference
     char field[32];           // "rate" "losses[3]" "gradient" "state" "recipe" "end" (one ledger stops) ...
 } sb_lm_difference;
-// Both files must be ledgers whose chains of hashes hold and whose last lines end, else SB_ERR_FORMAT.
+// Both files must be ledgers whose chains of hashes hold and whose last lines end, else SB_ERR_FORMAT; one that cannot be
+// read: SB_ERR_IO.
 SB_API sb_status sb_lm_ledger_compare(const char *a, const char *b, sb_lm_difference *out, sb_error *err);
 
 #ifdef __cplusplus

@@ -941,6 +941,62 @@ static void check_nulls(void) {
           "decimal text");
 }
 
+// What the header names for a recipe, whether it is to be trained or described; and for workers.
+static void check_refused_recipes(void) {
+    static const struct {
+        const char *from, *to; // in the recipe's text
+        sb_status status;
+        const char *argument;
+    } rows[] = {{"{\"recipe\"", "[\"recipe\"", SB_ERR_FORMAT, "json"},
+                {"\"steps\": 8,", "\"steps\": 0,", SB_ERR_ARGUMENT, "training.steps"},
+                {"\"steps\": 8,", "", SB_ERR_ARGUMENT, "training.steps"},
+                {"\"layers\"", "\"layer\"", SB_ERR_ARGUMENT, "model.layer"},
+                {"\"heads\": 2", "\"heads\": 3", SB_ERR_ARGUMENT, "model.heads"}};
+    heard h;
+    sb_error err = {0};
+    sb_lm_description about;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const char *good = recipe_text("", text_sha256), *at = strstr(good, rows[i].from);
+        char bad[2000];
+        CHECK(at != NULL, "the recipe holds %s", rows[i].from);
+        if (!at) continue;
+        snprintf(bad, sizeof bad, "%.*s%s%s", (int)(at - good), good, rows[i].to,
+                 at + strlen(rows[i].from));
+        put(inside("refused.json"), bad, strlen(bad));
+        sb_lm_run run = run_in("refused", 0, &h);
+        run.recipe = inside("refused.json");
+        CHECK(sb_lm_train(ctx, &run, &err) == rows[i].status &&
+                  strcmp(err.argument, rows[i].argument) == 0,
+              "%s: %s (%s)", rows[i].to, err.message, err.argument);
+        CHECK(sb_lm_describe(ctx, inside("refused.json"), &about, &err) == rows[i].status &&
+                  strcmp(err.argument, rows[i].argument) == 0,
+              "%s, described: %s (%s)", rows[i].to, err.message, err.argument);
+    }
+    sb_lm_run run = run_in("refused", 0, &h);
+    run.recipe = inside("absent");
+    CHECK(sb_lm_train(ctx, &run, &err) == SB_ERR_IO &&
+              sb_lm_describe(ctx, run.recipe, &about, &err) == SB_ERR_IO,
+          "a recipe that is not there");
+    put(inside("short"), text, 12);
+    CHECK(sb_lm_evaluate(ctx, inside("straight"), inside("short"), 1, &(sb_lm_evaluation){0}, &err) ==
+                  SB_ERR_ARGUMENT &&
+              strcmp(err.argument, "data") == 0,
+          "twelve bytes: %s", err.message);
+    CHECK(sb_lm_evaluate(ctx, SOURCE, inside("text"), 1, &(sb_lm_evaluation){0}, &err) == SB_ERR_IO,
+          "a folder without a checkpoint: %s", err.message);
+    const sb_lm_worker worker = {.threads = 1025};
+    run = run_in("refused", 0, &h);
+    run.workers = &worker;
+    run.worker_count = 1;
+    CHECK(sb_lm_train(ctx, &run, &err) == SB_ERR_ARGUMENT && strcmp(err.argument, "workers") == 0,
+          "1,025 threads: %s", err.message);
+    run.worker_count = 4097;
+    CHECK(sb_lm_train(ctx, &run, &err) == SB_ERR_ARGUMENT &&
+              strcmp(err.argument, "worker_count") == 0,
+          "4,097 workers: %s", err.message);
+    CHECK(access(inside("refused"), F_OK) != 0, "a folder is left by a run that could not start");
+}
+
 // A worker that dies as by kill -9 in the step that the test names: it counts the losses of
 // its three shards.
 static int64_t die_at, shards_seen;
@@ -991,6 +1047,7 @@ int main(int argc, char **argv) {
     check_sampling();
     check_describe(SOURCE);
     check_nulls();
+    check_refused_recipes();
     check_gradient_report();
     check_full_disk();
     check_exhaustion();

@@ -53,13 +53,13 @@ sb_status sbi_crew_check(const sb_lm_run *run, int64_t shards, sb_error *err) {
                         "workers need the program that they run");
     for (int i = 0; i < run->worker_count; i++) {
         if (run->workers[i].shards < 0 || run->workers[i].shards > shards - asked)
-            return sbi_fail(err, SB_ERR_ARGUMENT, "worker",
+            return sbi_fail(err, SB_ERR_ARGUMENT, "workers",
                             "the workers ask for more than %lld shards", (long long)shards);
         asked += run->workers[i].shards;
         open += run->workers[i].shards == 0;
     }
     if (shards - asked < open || (open == 0 && asked < shards))
-        return sbi_fail(err, SB_ERR_ARGUMENT, "worker",
+        return sbi_fail(err, SB_ERR_ARGUMENT, "workers",
                         "%lld shards do not divide among the workers as asked", (long long)shards);
     return SB_OK;
 }
