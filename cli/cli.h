@@ -57,6 +57,9 @@ const char *cli_show(const char *text);
 // "samebits verify: SB_ERR_IO (path): message" on stderr. Returns the exit status that the error stands for.
 int cli_failed(const char *command, const sb_error *err);
 
+// A usage error where the file to write (--json-out, may be NULL) is one of those to read, by whatever name; else -1.
+int cli_apart(const char *usage, const char *out, int count, char **inputs);
+
 // Prints a report's text, or its JSON, and writes the JSON to a file where one is named. Frees it.
 int cli_report(const char *command, sb_report *report, bool json, const char *json_out);
 

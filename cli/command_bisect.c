@@ -23,6 +23,9 @@ int cli_bisect(int argc, char **argv) {
     if (operands != 2) {
         return cli_usage_error(usage, "%d traces: expected two", operands);
     }
+    if ((status = cli_apart(usage, json_out, operands, argv + 1)) >= 0) {
+        return status;
+    }
     sb_error err = {.status = SB_OK};
     sb_report *report = NULL;
     if (sb_trace_compare(argv[1], argv[2], &report, &err) != SB_OK) {

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 const char *cli_show(const char *text) {
     static char texts[4][256];
@@ -159,6 +160,19 @@ int cli_flags(int argc, char **argv, const char *usage, const char *about, const
         }
     }
     *operands = count;
+    return -1;
+}
+
+int cli_apart(const char *usage, const char *out, int count, char **inputs) {
+    struct stat written, read;
+    if (out && stat(out, &written) == 0) {
+        for (int i = 0; i < count; i++) {
+            if (stat(inputs[i], &read) == 0 && read.st_dev == written.st_dev && read.st_ino == written.st_ino) {
+                return cli_usage_error(usage, "--json-out is %s, which is read as %s: expected another file", cli_show(out),
+                                       cli_show(inputs[i]));
+            }
+        }
+    }
     return -1;
 }
 

@@ -33,6 +33,17 @@ def expect(status, says, *arguments, **options):
     return result
 
 
+def output_apart(command, one, other):
+    """--json-out of a comparison may be none of the files it reads, by whatever name."""
+    before, linked = open(one, "rb").read(), one + ".link"
+    os.symlink(one, linked)
+    for out in (one, linked, os.path.join(os.path.dirname(one), ".", os.path.basename(one))):
+        for order in ((one, other), (other, one)):
+            expect(2, "expected another file", command, *order, "--json-out", out)
+    check(open(one, "rb").read() == before and os.path.islink(linked), f"{command}: an input was written over")
+    os.unlink(linked)
+
+
 def test_usage():
     expect(2, "usage:")
     expect(0, "usage:", "--help")
@@ -95,6 +106,7 @@ def test_models():
     expect(2, "--out is empty", "lm", "train", "--out", "")
     expect(2, "generate needs", "lm", "generate", "--seed", "9223372036854775807")
     expect(2, "--seed is", "lm", "generate", "--seed", "9223372036854775808")
+    expect(3, "", "lm", "worker") # nobody at descriptor 3
     for path in ("absent\x1b\n", "/", "/dev/zero"):
         expect(3, "SB_ERR_IO", "lm", "eval", "--checkpoint", path, "--data", path)
         expect(3, "SB_ERR_IO", "lm", "describe", "--recipe", path)
@@ -200,6 +212,7 @@ def test_documents(folder):
     expect(0, "no references for seed 77: compare two documents", "verify", "--seed", "77", "--lanes", lanes, "--json-out", one)
     expect(0, "COMPUTED", "verify", "--seed", "77", "--lanes", lanes, "--isa", "plain", "--threads", "3", "--json-out", other)
     expect(0, "AGREE in all of", "compare", one, other)
+    output_apart("compare", one, other)
     expect(4, "SAME FILE", "compare", one, one)
     document = json.load(open(one))
     check(valid(document), "the document does not follow its schema")
@@ -267,6 +280,10 @@ def test_traces(folder):
     for path, lanes in ((one, "add"), (other, "mul")):
         expect(0, "COMPUTED", "verify", "--seed", "3", "--lanes", lanes, environment={"SAMEBITS_TRACE": path})
     expect(0, "SAME", "bisect", one, one)
+    output_apart("bisect", one, other)
+    report = os.path.join(folder, "report.json")
+    expect(1, "DIFFERENT", "bisect", one, other, "--json-out", report)
+    expect(1, "DIFFERENT", "bisect", one, other, "--json-out", report) # (its own, written again)
     found = json.loads(expect(1, "DIFFERENT", "bisect", one, other, "--json").stdout)
     check(found["verdict"] == "DIFFERENT" and found["same"] >= 0 and found["at"], f"bisect --json: {found}")
     lines = open(one, "rb").read().splitlines(True)
