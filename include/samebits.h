@@ -54,6 +54,7 @@ typedef enum sb_status {
     SB_ERR_STATE,       // called at the wrong time
     SB_ERR_INTERRUPTED, // stopped on request; what was done is saved
     SB_ERR_WORKER,      // another process of this step died or disagreed
+    SB_ERR_SINGULAR,    // a matrix that is singular, or not positive definite, where it may not be
     SB_ERR_INTERNAL     // a fault of samebits: please report it
 } sb_status;
 
@@ -334,6 +335,31 @@ typedef struct sb_sgd_options {
 } sb_sgd_options;
 SB_API sb_status sb_sgd(sb_context *ctx, const sb_sgd_options *options, const sb_array *g, sb_array *p, sb_array *m,
                         sb_error *err);
+
+// ---------------------------------------------------------------- linear algebra (T12)
+//
+// Real, the type of the data inside products, binary64 in panels. An infinity or NaN in what is read: SB_ERR_NONFINITE, naming
+// the place. The same bits for any number of threads.
+
+// l[n, n] = the lower triangular factor of a[n, n] = l l^T, with a positive diagonal and zeros above it. The lower triangle
+// of a is read. l may be a (in place). Not positive definite: SB_ERR_SINGULAR, naming the row of the first pivot that is not
+// positive.
+SB_API sb_status sb_cholesky(sb_context *ctx, const sb_array *a, sb_array *l, sb_error *err);
+
+// x[n, r] or x[n], of b's shape, with op(a) x = b. x may be b (in place). options may be NULL: a general matrix.
+typedef enum sb_matrix_kind {
+    SB_GENERAL,           // not yet: SB_ERR_UNSUPPORTED
+    SB_POSITIVE_DEFINITE, // by sb_cholesky; the lower triangle is read
+    SB_LOWER, SB_UPPER    // triangular: the other triangle is not read. A zero on the diagonal: SB_ERR_SINGULAR
+} sb_matrix_kind;
+typedef struct sb_solve_options {
+    size_t size;
+    sb_matrix_kind kind;
+    int transpose;     // op(a) is the transpose
+    int unit_diagonal; // triangular: the diagonal is taken as 1 and not read
+} sb_solve_options;
+SB_API sb_status sb_solve(sb_context *ctx, const sb_solve_options *options, const sb_array *a, const sb_array *b, sb_array *x,
+                          sb_error *err);
 
 // ---------------------------------------------------------------- digests (T10)
 

@@ -125,9 +125,10 @@ static void fill(sb_array *a, role what, unsigned seed) {
         return;
     }
     uint32_t word = seed * 2654435761u + 1;
+    const bool square = a->ndim == 2 && a->shape[0] == a->shape[1]; // with a heavy diagonal: what factors a matrix can do so
     for (int64_t i = 0; i < a->size; i++) {
         word = word * 1664525u + 1013904223u;
-        float real = (float)(int32_t)(word >> 4) * 0x1p-27f;
+        float real = (float)(int32_t)(word >> 4) * 0x1p-27f + (square && i % (a->shape[0] + 1) == 0 ? 40.0f : 0.0f);
         int small = (int)(i % 11);
         switch (a->dtype) {
         case SB_F32: ((float *)(void *)a->data)[i] = real; break;

@@ -52,7 +52,7 @@ typedef struct sbi_api_struct {
     const sbi_api_field *fields;
 } sbi_api_struct;
 extern const sbi_api_struct sbi_context_struct, sbi_gemm_struct, sbi_attention_struct, sbi_cross_entropy_struct,
-    sbi_adamw_struct, sbi_sgd_struct,
+    sbi_adamw_struct, sbi_sgd_struct, sbi_solve_struct,
     sbi_verify_struct, sbi_run_struct, sbi_generation_struct;
 
 // Copies an options struct of the size its caller knew into one of ours: what the caller did not know is 0, all of it where

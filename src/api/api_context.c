@@ -20,6 +20,7 @@ const char *sb_status_name(sb_status status) {
     case SB_ERR_STATE: return "SB_ERR_STATE";
     case SB_ERR_INTERRUPTED: return "SB_ERR_INTERRUPTED";
     case SB_ERR_WORKER: return "SB_ERR_WORKER";
+    case SB_ERR_SINGULAR: return "SB_ERR_SINGULAR";
     case SB_ERR_INTERNAL: return "SB_ERR_INTERNAL";
     }
     return "unknown status";

@@ -31,6 +31,8 @@ static const sbi_api_field adamw_fields[] = {
 static const sbi_api_field sgd_fields[] = {
     FIELD(sb_sgd_options, learning_rate), FIELD(sb_sgd_options, momentum), FIELD(sb_sgd_options, dampening),
     FIELD(sb_sgd_options, weight_decay), FIELD(sb_sgd_options, nesterov), FIELD(sb_sgd_options, first)};
+static const sbi_api_field solve_fields[] = {
+    FIELD(sb_solve_options, kind), FIELD(sb_solve_options, transpose), FIELD(sb_solve_options, unit_diagonal)};
 static const sbi_api_field verify_fields[] = {
     FIELD(sb_verify_options, tier), FIELD(sb_verify_options, lanes), FIELD(sb_verify_options, references),
     FIELD(sb_verify_options, references_size), FIELD(sb_verify_options, seed), FIELD(sb_verify_options, date),
@@ -50,6 +52,7 @@ const sbi_api_struct sbi_attention_struct = STRUCT(sb_attention_options, attenti
 const sbi_api_struct sbi_cross_entropy_struct = STRUCT(sb_cross_entropy_options, cross_entropy_fields);
 const sbi_api_struct sbi_adamw_struct = STRUCT(sb_adamw_options, adamw_fields);
 const sbi_api_struct sbi_sgd_struct = STRUCT(sb_sgd_options, sgd_fields);
+const sbi_api_struct sbi_solve_struct = STRUCT(sb_solve_options, solve_fields);
 const sbi_api_struct sbi_verify_struct = STRUCT(sb_verify_options, verify_fields);
 const sbi_api_struct sbi_run_struct = STRUCT(sb_lm_run, run_fields);
 const sbi_api_struct sbi_generation_struct = STRUCT(sb_lm_generation, generation_fields);

@@ -19,6 +19,7 @@ const sbi_lane *const sbi_lane_files[] = {
     sbi_lanes_sort,
     sbi_lanes_random,
     sbi_lanes_optimizer,
+    sbi_lanes_linalg,
     sbi_lanes_model,
     NULL,
 };

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// linalg: factorizations and solutions of dense systems (contract T12), float32 and float64, on any device.
+//
+// A matrix being factored stands in block columns of SBI_PANEL columns, each an array of its own, so that every block that
+// a product needs is rows of an array. A panel is factored on the host in binary64 and rounded once to the type of the data;
+// what it changes in the rest is C = C - A B, the product of T3 in the type of the data.
+#ifndef SBI_LINALG_H
+#define SBI_LINALG_H
+
+#include "ops.h"
+
+enum { SBI_PANEL = 64 };
+
+// As in samebits.h, without the checks of NULL and overlap.
+sb_status sbi_cholesky(sb_context *ctx, const sb_array *a, sb_array *l, sb_error *err);
+sb_status sbi_solve(sb_context *ctx, const sb_solve_options *options, const sb_array *a, const sb_array *b, sb_array *x,
+                    sb_error *err);
+
+// ---- panels.c: block columns, and rows of them on the host
+
+typedef enum sbi_part_read { SBI_READ_ALL, SBI_READ_LOWER, SBI_READ_UPPER } sbi_part_read; // what is not read is zero
+typedef struct sbi_panels {
+    sb_context *ctx;
+    sb_dtype dtype;
+    int64_t rows, columns, count; // count: of panels
+    sb_array **panel;             // each [rows, its width]
+} sbi_panels;
+// Panels of zeros, freed by sbi_panels_free (also after a failure; a zeroed struct is fine).
+sb_status sbi_panels_new(sb_context *ctx, sb_dtype dtype, int64_t rows, int64_t columns, sbi_panels *out, sb_error *err);
+void sbi_panels_free(sbi_panels *p);
+static inline int64_t sbi_panel_width(const sbi_panels *p, int64_t index) {
+    const int64_t left = p->columns - index * SBI_PANEL;
+    return left < SBI_PANEL ? left : SBI_PANEL;
+}
+// From and to a matrix. An infinity or NaN in what is read: SB_ERR_NONFINITE, naming the matrix and the place.
+sb_status sbi_panels_load(sbi_panels *p, sbi_part_read part, const sb_array *a, const char *name, sb_error *err);
+sb_status sbi_panels_store(const sbi_panels *p, sb_array *a, sb_error *err);
+
+// Rows of an array, as doubles on the host, [count, row], row-major; writing rounds once
+// (and makes every NaN the canonical one, in `from` as well).
+typedef struct sbi_rows {
+    sb_array *of;
+    int64_t first, count;
+} sbi_rows;
+sb_status sbi_rows_read(sb_context *ctx, sbi_rows rows, double *to, sb_error *err);
+sb_status sbi_rows_write(sb_context *ctx, sbi_rows rows, double *from, sb_error *err);
+// c = c - op(a) op(b), one product of T3, negated and added: RN(c + RN(-1 * product)).
+sb_status sbi_rows_subtract(sb_context *ctx, sbi_rows a, int transpose_a, sbi_rows b, int transpose_b, sbi_rows c, sb_error *err);
+// SB_ERR_NONFINITE if the array holds an infinity or NaN.
+sb_status sbi_check_finite(sb_context *ctx, const sb_array *a, const char *name, sb_error *err);
+// a is a square matrix.
+sb_status sbi_check_square(const sb_array *a, const char *name, sb_error *err);
+
+// ---- triangle.c: triangular systems
+
+typedef struct sbi_triangle { // which of the four systems
+    bool upper, transpose, unit;
+} sbi_triangle;
+// On the host, n <= SBI_PANEL: t[n, n] (rows `stride` apart) y = s for `count` right sides in the columns of s[n, count]
+// (rows `s_stride` apart), in place.
+void sbi_triangle_columns(sbi_triangle kind, int64_t n, const double *t, int64_t stride, double *s, int64_t s_stride,
+                          int64_t count);
+// op(t) x = x in place, t the triangle of the panels, x[n, r] or x[n] of their dtype.
+sb_status sbi_triangle_solve(const sbi_panels *t, sbi_triangle kind, sb_array *x, sb_error *err);
+
+// ---- cholesky.c
+// Overwrites the panels, whose lower triangle is read, by the factor. A pivot that is not positive: SB_ERR_SINGULAR.
+sb_status sbi_cholesky_panels(sbi_panels *p, sb_error *err);
+#endif

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+// Linear algebra: against residual bounds in long double, against solutions that are known, at every level and thread count
+// the same bits, and what is refused.
+#include "contexts.h"
+
+#include <math.h>
+
+typedef struct matrix { // of the type of the data, kept as doubles
+    int64_t rows, columns;
+    double *at;
+} matrix;
+#define AT(m, i, j) ((m).at[(i) * (m).columns + (j)])
+
+static matrix new_matrix(int64_t rows, int64_t columns) {
+    return (matrix){rows, columns, calloc((size_t)(rows * columns) + 1, sizeof(double))};
+}
+
+static double rounded(sb_dtype dtype, double x) { return dtype == SB_F32 ? (double)(float)x : x; }
+static double unit_of(sb_dtype dtype) { return dtype == SB_F32 ? 0x1p-24 : 0x1p-53; }
+
+static double uniform(uint64_t *seed) { return (double)((int64_t)next_word(seed) >> 11) * 0x1p-52; } // in [-1, 1)
+
+static matrix random_matrix(sb_dtype dtype, int64_t rows, int64_t columns, uint64_t seed) {
+    matrix m = new_matrix(rows, columns);
+    for (int64_t i = 0; i < rows * columns; i++) m.at[i] = rounded(dtype, uniform(&seed));
+    return m;
+}
+
+static sb_array *to_array(sb_context *ctx, sb_dtype dtype, matrix m) {
+    const int64_t size = m.rows * m.columns, shape[] = {m.rows, m.columns};
+    if (dtype == SB_F64) return array_of(ctx, dtype, 2, shape, m.at);
+    float *narrow = calloc((size_t)size + 1, sizeof *narrow);
+    for (int64_t i = 0; i < size; i++) narrow[i] = (float)m.at[i];
+    sb_array *a = array_of(ctx, dtype, 2, shape, narrow);
+    free(narrow);
+    return a;
+}
+
+static matrix from_array(const sb_array *a) {
+    const int64_t *shape = sb_array_shape(a), size = sb_array_size(a);
+    matrix m = new_matrix(shape[0], sb_array_ndim(a) > 1 ? shape[1] : 1);
+    float *narrow = calloc((size_t)size + 1, sizeof *narrow);
+    if (sb_array_dtype(a) == SB_F64) {
+        sb_array_read(a, m.at, (size_t)size * 8, NULL);
+    } else {
+        sb_array_read(a, narrow, (size_t)size * 4, NULL);
+        for (int64_t i = 0; i < size; i++) m.at[i] = (double)narrow[i];
+    }
+    free(narrow);
+    return m;
+}
+
+static double largest(matrix m) {
+    double most = 0;
+    for (int64_t i = 0; i < m.rows * m.columns; i++) most = fabs(m.at[i]) > most ? fabs(m.at[i]) : most;
+    return most;
+}
+
+// max |a - op(x) op(y)| in long double.
+static double residual(matrix a, matrix x, bool tx, matrix y, bool ty) {
+    long double most = 0;
+    const int64_t depth = tx ? x.rows : x.columns;
+    for (int64_t i = 0; i < a.rows; i++)
+        for (int64_t j = 0; j < a.columns; j++) {
+            long double sum = 0;
+            for (int64_t k = 0; k < depth; k++) sum += (long double)(tx ? AT(x, k, i) : AT(x, i, k)) * (long double)(ty ? AT(y, j, k) : AT(y, k, j));
+            const long double off = fabsl((long double)AT(a, i, j) - sum);
+            most = off > most || off != off ? off : most;
+        }
+    return (double)most;
+}
+
+// Runs `call` at every level and thread count: all outputs must be the same bytes. Returns those of the last, as matrices.
+typedef sb_status (*call_on)(sb_context *ctx, sb_array *const *in, sb_array **out, sb_error *err);
+typedef struct results { int count; matrix out[3]; } results;
+static results run_everywhere(const char *name, sb_dtype dtype, int inputs, const matrix *in, call_on call, bool all) {
+    results kept = {0};
+    unsigned char *first[3] = {NULL, NULL, NULL};
+    int number = 0;
+    EACH_CONTEXT(c) {
+        if (!all && strcmp(c.level, "plain") && c.threads_index > 1) continue; // large ones: fewer thread counts
+        sb_array *a[4] = {NULL}, *out[3] = {NULL};
+        sb_error err = {0};
+        for (int i = 0; i < inputs; i++) a[i] = to_array(c.ctx, dtype, in[i]);
+        CHECK(call(c.ctx, a, out, &err) == SB_OK, "%s, %s, %d threads: %s", name, c.level, c.threads, err.message);
+        for (int k = 0; k < 3 && out[k]; k++) {
+            const size_t bytes = (size_t)sb_array_size(out[k]) * sb_dtype_size(sb_array_dtype(out[k]));
+            if (number == 0) {
+                first[k] = malloc(bytes + 1);
+                sb_array_read(out[k], first[k], bytes, NULL);
+                kept.out[kept.count++] = from_array(out[k]);
+            } else {
+                CHECK(array_is(out[k], first[k]), "%s, %s, %d threads: output %d has other bits", name, c.level, c.threads, k);
+            }
+            sb_array_free(out[k]);
+        }
+        for (int i = 0; i < inputs; i++) sb_array_free(a[i]);
+        number++;
+    }
+    for (int k = 0; k < 3; k++) free(first[k]);
+    return kept;
+}
+static void forget(results r) {
+    for (int i = 0; i < r.count; i++) free(r.out[i].at);
+}
+
+static sb_array *like(sb_context *ctx, const sb_array *a) { return array_of(ctx, sb_array_dtype(a), sb_array_ndim(a), sb_array_shape(a), NULL); }
+
+// ---- cholesky and the systems that use it
+
+static matrix positive_definite(sb_dtype dtype, int64_t n, uint64_t seed) {
+    matrix x = random_matrix(dtype, n, n + 5, seed), a = new_matrix(n, n);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j <= i; j++) {
+            double sum = i == j ? 0.1 : 0.0;
+            for (int64_t k = 0; k < n + 5; k++) sum += AT(x, i, k) * AT(x, j, k);
+            AT(a, i, j) = AT(a, j, i) = rounded(dtype, sum);
+        }
+    free(x.at);
+    return a;
+}
+
+static sb_status call_cholesky(sb_context *ctx, sb_array *const *in, sb_array **out, sb_error *err) {
+    out[0] = like(ctx, in[0]);
+    return sb_cholesky(ctx, in[0], out[0], err);
+}
+
+static sb_solve_options system_kind;
+static sb_status call_solve(sb_context *ctx, sb_array *const *in, sb_array **out, sb_error *err) {
+    out[0] = like(ctx, in[1]);
+    return sb_solve(ctx, &system_kind, in[0], in[1], out[0], err);
+}
+
+static void test_cholesky(sb_dtype dtype, int64_t n) {
+    matrix a = positive_definite(dtype, n, (uint64_t)n);
+    results r = run_everywhere("cholesky", dtype, 1, &a, call_cholesky, n < 100);
+    matrix l = r.out[0];
+    const double off = residual(a, l, false, l, true), bound = (double)(n + 2) * unit_of(dtype) * largest(a);
+    CHECK(off <= bound, "cholesky of %lld: residual %g, bound %g", (long long)n, off, bound);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = i; j < n; j++) CHECK(j == i ? AT(l, i, j) > 0 : AT(l, i, j) == 0 && !signbit(AT(l, i, j)), "l[%lld, %lld]", (long long)i, (long long)j);
+    // what is above the diagonal is not read
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = i + 1; j < n; j++) AT(a, i, j) = NAN;
+    results again = run_everywhere("cholesky", dtype, 1, &a, call_cholesky, false);
+    CHECK(!memcmp(again.out[0].at, l.at, (size_t)(n * n) * sizeof *l.at), "cholesky reads the upper triangle");
+    forget(again);
+    forget(r);
+    free(a.at);
+}
+
+// |b - op(a) x| against |a| |x|, for every kind.
+static void test_solve(sb_dtype dtype, int64_t n, int64_t right) {
+    static const struct { sb_matrix_kind kind; int transpose, unit; } kinds[] = {
+        {SB_POSITIVE_DEFINITE, 0, 0}, {SB_LOWER, 0, 0}, {SB_LOWER, 1, 0}, {SB_UPPER, 0, 0}, {SB_UPPER, 1, 0},
+        {SB_LOWER, 1, 1}, {SB_UPPER, 0, 1}};
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        system_kind = (sb_solve_options){sizeof system_kind, kinds[k].kind, kinds[k].transpose, kinds[k].unit};
+        matrix in[2] = {positive_definite(dtype, n, 7), random_matrix(dtype, n, right, 8)};
+        matrix a = in[0], read = new_matrix(n, n);
+        for (int64_t i = 0; i < n; i++)
+            for (int64_t j = 0; j < n; j++) {
+                const bool unread = (kinds[k].kind == SB_LOWER && j > i) || (kinds[k].kind == SB_UPPER && j < i) ;
+                if (kinds[k].unit && i != j) AT(a, i, j) = rounded(dtype, AT(a, i, j) / (double)(4 * n));
+                AT(read, i, j) = unread ? 0.0 : kinds[k].unit && i == j ? 1.0 : AT(a, i, j);
+                if (unread) AT(a, i, j) = NAN;
+            }
+        results r = run_everywhere("solve", dtype, 2, in, call_solve, n < 100);
+        matrix x = r.out[0];
+        const double off = residual(in[1], read, kinds[k].transpose != 0, x, false);
+        const double bound = (double)(4 * n) * unit_of(dtype) * (largest(read) * largest(x) * (double)n + 1);
+        CHECK(off <= bound, "solve of %lld, kind %d%s: residual %g, bound %g", (long long)n, (int)kinds[k].kind,
+              kinds[k].transpose ? " transposed" : "", off, bound);
+        forget(r);
+        free(in[0].at), free(in[1].at), free(read.at);
+    }
+}
+
+// Systems whose solution is known exactly: integers small enough that every step is exact.
+static void test_known(sb_context *ctx) {
+    const double a[] = {4, 2, -2, 2, 10, 5, -2, 5, 9}, l[] = {2, 0, 0, 1, 3, 0, -1, 2, 2}, b[] = {4, 17, 12};
+    double x[3] = {0};
+    sb_array *m = array_of(ctx, SB_F64, 2, (int64_t[]){3, 3}, a), *f = like(ctx, m), *v = array_of(ctx, SB_F64, 1, (int64_t[]){3}, b);
+    sb_error err = {0};
+    CHECK(sb_cholesky(ctx, m, f, &err) == SB_OK && array_is(f, l), "a known factor %s", err.message);
+    const sb_solve_options o = {sizeof o, SB_POSITIVE_DEFINITE, 0, 0};
+    CHECK(sb_solve(ctx, &o, m, v, v, &err) == SB_OK, "%s", err.message); // in place
+    sb_array_read(v, x, sizeof x, NULL);
+    CHECK(x[0] == 1 && x[1] == 1 && x[2] == 1, "%g %g %g", x[0], x[1], x[2]);
+    sb_array_free(m), sb_array_free(f), sb_array_free(v);
+}
+
+static void refused(sb_status status, sb_status expected, const sb_error *err, const char *argument, const char *words) {
+    CHECK(status == expected && !strcmp(err->argument, argument) && strstr(err->message, words), "%s %s: %s", sb_status_name(status),
+          err->argument, err->message);
+}
+
+static void test_refusals(sb_context *ctx) {
+    enum { N = 90 };
+    matrix a = positive_definite(SB_F64, N, 3);
+    sb_error err = {0};
+    sb_array *b = array_of(ctx, SB_F64, 1, (int64_t[]){N}, NULL), *x = like(ctx, b);
+    const double kept = AT(a, 77, 77);
+    AT(a, 77, 77) = -1;
+    sb_array *m = to_array(ctx, SB_F64, a), *l = like(ctx, m);
+    refused(sb_cholesky(ctx, m, l, &err), SB_ERR_SINGULAR, &err, "a", "row 77");
+    const sb_solve_options o = {sizeof o, SB_POSITIVE_DEFINITE, 0, 0}, lower = {sizeof o, SB_LOWER, 0, 0}, unit = {sizeof o, SB_LOWER, 0, 1};
+    const sb_solve_options wrong = {sizeof o, (sb_matrix_kind)9, 0, 0}, both = {sizeof o, SB_POSITIVE_DEFINITE, 0, 1};
+    refused(sb_solve(ctx, &o, m, b, x, &err), SB_ERR_SINGULAR, &err, "a", "row 77");
+    refused(sb_solve(ctx, &wrong, m, b, x, &err), SB_ERR_ARGUMENT, &err, "options", "kind 9");
+    refused(sb_solve(ctx, &both, m, b, x, &err), SB_ERR_ARGUMENT, &err, "options", "unit_diagonal");
+    sb_array_free(m);
+    AT(a, 77, 77) = 0;
+    m = to_array(ctx, SB_F64, a);
+    refused(sb_solve(ctx, &lower, m, b, x, &err), SB_ERR_SINGULAR, &err, "a", "row 77");
+    CHECK(sb_solve(ctx, &unit, m, b, x, &err) == SB_OK, "%s", err.message);
+    sb_array_free(m);
+    AT(a, 77, 77) = kept;
+    AT(a, 81, 5) = INFINITY;
+    m = to_array(ctx, SB_F64, a);
+    refused(sb_cholesky(ctx, m, l, &err), SB_ERR_NONFINITE, &err, "a", "[81, 5]");
+    refused(sb_solve(ctx, &lower, m, b, x, &err), SB_ERR_NONFINITE, &err, "a", "[81, 5]");
+    sb_array_free(m);
+    AT(a, 81, 5) = 0;
+    m = to_array(ctx, SB_F64, a);
+    double *values = calloc(N, sizeof *values);
+    values[3] = NAN;
+    sb_array_write(b, values, N * sizeof *values, NULL);
+    refused(sb_solve(ctx, &lower, m, b, x, &err), SB_ERR_NONFINITE, &err, "b", "[3, 0]");
+    free(values);
+    sb_array_free(m), sb_array_free(l), sb_array_free(b), sb_array_free(x);
+    free(a.at);
+}
+
+int main(void) {
+    static const int64_t sizes[] = {0, 1, 2, 15, 16, 17, 63, 64, 65, 130, 200};
+    for (int wide = 0; wide < 2; wide++) {
+        const sb_dtype dtype = wide ? SB_F64 : SB_F32;
+        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) test_cholesky(dtype, sizes[i]);
+        test_solve(dtype, 5, 1);
+        test_solve(dtype, 70, 3);
+        test_solve(dtype, 150, 70);
+    }
+    sb_context *ctx = NULL;
+    CHECK(sb_context_new(NULL, &ctx, NULL) == SB_OK, "a context");
+    test_known(ctx);
+    test_refusals(ctx);
+    sb_context_free(ctx);
+    return test_end();
+}
