@@ -94,6 +94,12 @@ void sbi_fpenv_leave(sbi_fpenv before); // restores it, exception flags included
 // ---- file.c
 // Reads a whole regular file (never mapped). limit: the most bytes accepted.
 sb_status sbi_file_read(const sbi_allocator *allocator, const char *path, int64_t limit, uint8_t **bytes, int64_t *size, sb_error *err);
+// A regular file read from its start on, a part at a time.
+typedef struct sbi_source sbi_source;
+sb_status sbi_source_open(const sbi_allocator *allocator, const char *path, sbi_source **out, int64_t *size, sb_error *err);
+sb_status sbi_source_read(sbi_source *source, void *to, int64_t size, int64_t *got, sb_error *err); // got < size: the end
+const char *sbi_source_path(const sbi_source *source);
+void sbi_source_close(sbi_source *source); // NULL is fine
 // Writes to a temporary file beside path; sbi_file_commit does fsync, rename, fsync of the folder.
 // sbi_file_abandon (NULL is fine) removes the temporary; after any error it is what remains to be called.
 typedef struct sbi_file sbi_file;

@@ -18,55 +18,82 @@ static int close_keeping_errno(int descriptor) {
     return result;
 }
 
+struct sbi_source {
+    sbi_allocator allocator;
+    int descriptor;
+    char *path;
+};
+
+const char *sbi_source_path(const sbi_source *source) { return source->path; }
+
+sb_status sbi_source_open(const sbi_allocator *allocator, const char *path, sbi_source **out, int64_t *size, sb_error *err) {
+    const size_t length = strlen(path);
+    sbi_source *source = sbi_allocate(allocator, (int64_t)(sizeof *source + length + 1), 1, err);
+    if (!source) return SB_ERR_MEMORY;
+    source->allocator = *allocator;
+    source->path = (char *)(source + 1);
+    memcpy(source->path, path, length + 1);
+    // O_NONBLOCK: a fifo must be refused, not waited for.
+    source->descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    sb_status status = source->descriptor < 0 ? sbi_fail_file(err, path, "open", errno) : SB_OK;
+    struct stat about;
+    if (status == SB_OK && fstat(source->descriptor, &about) != 0) status = sbi_fail_file(err, path, "examine", errno);
+    if (status == SB_OK && !S_ISREG(about.st_mode)) {
+        char name[200];
+        sbi_escape(path, length, name, sizeof name);
+        status = sbi_fail(err, SB_ERR_IO, "path", "%s is not a regular file", name);
+    }
+    if (status == SB_OK) {
+        *size = about.st_size;
+        *out = source;
+    } else {
+        sbi_source_close(source);
+    }
+    return status;
+}
+
+sb_status sbi_source_read(sbi_source *source, void *to, int64_t size, int64_t *got, sb_error *err) {
+    for (*got = 0; *got < size;) {
+        const ssize_t count = read(source->descriptor, (char *)to + *got, (size_t)(size - *got));
+        if (count < 0 && errno != EINTR) return sbi_fail_file(err, source->path, "read", errno);
+        if (count == 0) break;
+        if (count > 0) *got += count;
+    }
+    return SB_OK;
+}
+
+void sbi_source_close(sbi_source *source) {
+    if (!source) return;
+    if (source->descriptor >= 0) close_keeping_errno(source->descriptor);
+    const sbi_allocator allocator = source->allocator;
+    sbi_release(&allocator, source);
+}
+
 sb_status sbi_file_read(const sbi_allocator *allocator, const char *path, int64_t limit, uint8_t **bytes, int64_t *size,
                         sb_error *err) {
-    // O_NONBLOCK: a fifo must be refused, not waited for.
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (file < 0) return sbi_fail_file(err, path, "open", errno);
     char name[200];
-    sb_status status = SB_OK;
     uint8_t *buffer = NULL;
-    struct stat about;
-    if (fstat(file, &about) != 0) {
-        status = sbi_fail_file(err, path, "examine", errno);
+    sbi_source *source = NULL;
+    int64_t length = 0, have = 0;
+    sb_status status = sbi_source_open(allocator, path, &source, &length, err);
+    if (status != SB_OK) return status;
+    sbi_escape(path, strlen(path), name, sizeof name);
+    if (length > limit) {
+        status = sbi_fail(err, SB_ERR_SIZE, "path", "%s has %lld bytes: at most %lld are accepted", name, (long long)length,
+                          (long long)limit);
         goto done;
     }
-    if (!S_ISREG(about.st_mode)) {
-        sbi_escape(path, strlen(path), name, sizeof name);
-        status = sbi_fail(err, SB_ERR_IO, "path", "%s is not a regular file", name);
-        goto done;
-    }
-    if (about.st_size > limit) {
-        sbi_escape(path, strlen(path), name, sizeof name);
-        status = sbi_fail(err, SB_ERR_SIZE, "path", "%s has %lld bytes: at most %lld are accepted", name,
-                          (long long)about.st_size, (long long)limit);
-        goto done;
-    }
-    buffer = sbi_allocate(allocator, (int64_t)about.st_size + 1, 1, err); // ends in a NUL, for text
-    if (!buffer) {
-        status = SB_ERR_MEMORY;
-        goto done;
-    }
-    int64_t have = 0;
-    while (have < about.st_size) {
-        ssize_t count = read(file, buffer + have, (size_t)(about.st_size - have));
-        if (count > 0) {
-            have += count;
-        } else if (count == 0) {
-            sbi_escape(path, strlen(path), name, sizeof name);
-            status = sbi_fail(err, SB_ERR_IO, "path", "%s became shorter while it was read", name);
-            goto done;
-        } else if (errno != EINTR) {
-            status = sbi_fail_file(err, path, "read", errno);
-            goto done;
-        }
-    }
+    buffer = sbi_allocate(allocator, length + 1, 1, err); // ends in a NUL, for text
+    status = buffer ? sbi_source_read(source, buffer, length, &have, err) : SB_ERR_MEMORY;
+    if (status == SB_OK && have < length)
+        status = sbi_fail(err, SB_ERR_IO, "path", "%s became shorter while it was read", name);
+    if (status != SB_OK) goto done;
     *bytes = buffer;
     *size = have;
     buffer = NULL;
 done:
     sbi_release(allocator, buffer);
-    close_keeping_errno(file);
+    sbi_source_close(source);
     return status;
 }
 

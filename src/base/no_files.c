@@ -17,6 +17,21 @@ sb_status sbi_file_read(const sbi_allocator *allocator, const char *path, int64_
     (void)allocator, (void)path, (void)limit, (void)bytes, (void)size;
     return refuse(err);
 }
+sb_status sbi_source_open(const sbi_allocator *allocator, const char *path, sbi_source **out, int64_t *size, sb_error *err) {
+    (void)allocator, (void)path, (void)out, (void)size;
+    return refuse(err);
+}
+sb_status sbi_source_read(sbi_source *source, void *to, int64_t size, int64_t *got, sb_error *err) {
+    (void)source, (void)to, (void)size, (void)got;
+    return refuse(err);
+}
+const char *sbi_source_path(const sbi_source *source) {
+    (void)source;
+    return "";
+}
+void sbi_source_close(sbi_source *source) {
+    (void)source;
+}
 sb_status sbi_file_create(const sbi_allocator *allocator, const char *path, sbi_file **out, sb_error *err) {
     (void)allocator, (void)path, (void)out;
     return refuse(err);

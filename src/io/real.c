@@ -184,8 +184,80 @@ static bool decimal_read(const char *text, int64_t length, decimal *d) {
     return at == end;
 }
 
+// floor(r 2^64 / d), r < d, the top bit of d set, and what is left; in two steps of 32 bits (D. E. Knuth, The Art of Computer
+// Programming, vol. 2, 4.3.1, algorithm D).
+static uint64_t divide_wide(uint64_t r, uint64_t d, uint64_t *left) {
+    const uint64_t high = d >> 32, low = d & 0xffffffffu;
+    uint64_t q = 0;
+    for (int step = 0; step < 2; step++) {
+        uint64_t guess = r / high, rest = r % high;
+        while (guess >> 32 || guess * low > rest << 32) { // at most two too large
+            guess--;
+            rest += high;
+            if (rest >> 32) break;
+        }
+        r = (r << 32) - guess * d;
+        q = q << 32 | guess;
+    }
+    *left = r;
+    return q;
+}
+
+// Most numbers are short: w 10^-k, w below 10^19 and k at most 27. Then w / 5^k is divided in 64-bit integers, 64 bits of
+// the quotient and whether anything is left, and rounded. False where the text is longer, or no number.
+static bool short_parse(const char *text, int64_t length, double *out) {
+    const char *at = text, *end = text + length;
+    uint64_t w = 0, bits = 0;
+    int digits = 0, power = 0;
+    bool negative = at < end && *at == '-', fraction = false;
+    at += negative;
+    if (at == end || !is_digit(*at) || (*at == '0' && at + 1 < end && is_digit(at[1]))) return false;
+    for (; at < end; at++) {
+        if (*at == '.' && !fraction && at + 1 < end && is_digit(at[1])) {
+            fraction = true;
+            continue;
+        }
+        if (!is_digit(*at)) break;
+        digits += digits > 0 || *at != '0';
+        if (digits > 19) return false;
+        w = 10 * w + (uint64_t)(*at - '0');
+        power -= fraction;
+    }
+    if (at + 1 < end && (*at == 'e' || *at == 'E')) {
+        int exponent = 0;
+        bool down = at[1] == '-';
+        at += 1 + (at[1] == '+' || down);
+        if (at == end || end - at > 4) return false;
+        for (; at < end && is_digit(*at); at++) exponent = 10 * exponent + (*at - '0');
+        power += down ? -exponent : exponent;
+    }
+    if (at != end || power > 0 || power < -27) return false;
+    if (w) {
+        uint64_t d = 1, left = 0;
+        for (int i = power; i < 0; i++) d *= 5; // below 2^63
+        const int shift_w = __builtin_clzll(w), shift_d = __builtin_clzll(d);
+        const uint64_t n = w << shift_w;
+        d <<= shift_d;
+        int exponent = power + shift_d - shift_w; // w / 5^k = n / d 2^(shift_d - shift_w)
+        uint64_t q = divide_wide(n >= d ? n - d : n, d, &left);
+        bool rest = left != 0;
+        if (n >= d) { // n / d is 1 and a fraction
+            rest = rest || (q & 1);
+            q = (uint64_t)1 << 63 | q >> 1;
+        } else {
+            exponent--;
+        }
+        const uint64_t kept = q >> 11, below = (q & 0x7ff) << 1 | rest, half = 0x800;
+        bits = ((uint64_t)(exponent + 1022) << 52) + kept + (below > half || (below == half && (kept & 1)));
+    }
+    bits |= (uint64_t)negative << 63;
+    memcpy(out, &bits, sizeof bits);
+    return true;
+}
+
 bool sbi_real_parse(const char *text, int64_t length, double *out) {
     decimal d;
+    if (short_parse(text, length, out)) return true;
     if (!decimal_read(text, length, &d) || (d.count && d.point > 310)) {
         return false;
     }
