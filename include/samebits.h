@@ -438,6 +438,63 @@ SB_API sb_status sb_describe(sb_context *ctx, const char *proofs, size_t proofs_
 // if it is none). A file that cannot be read: SB_ERR_IO.
 SB_API sb_status sb_digest_file(const char *path, uint8_t bytes[32], uint8_t tree[32], int64_t *arrays, sb_error *err);
 
+// ---------------------------------------------------------------- estimators
+
+// An estimator is a model: the name of an algorithm, its parameters, and once fitted named arrays. `samebits describe --json`
+// lists the algorithms with all of their parameters, arrays and methods; names are scikit-learn's, docs/estimators.md has a
+// page each. Values depend on the data, the parameters and the seed alone. A model that is fitted may be used from several
+// threads at once, each with a context of its own.
+typedef struct sb_model sb_model;
+
+// What a method is given. x is real [n, d] with n and d at least 1 (else SB_ERR_EMPTY), finite unless the algorithm takes NaN
+// (else SB_ERR_NONFINITE); its type is the type of the data. A call on another number of features than the fit: SB_ERR_SHAPE.
+typedef struct sb_data {
+    size_t size;
+    const sb_array *x;
+    const sb_array *y;       // fit and score: real [n] or [n, t]; of a classifier int64 [n], numbers of classes from 0
+    const sb_array *weights; // fit and score: float64 [n], or NULL: 1 each
+    int (*progress)(void *user, int64_t done, int64_t total); // of a long fit; not 0: stop, SB_ERR_INTERRUPTED; may be NULL
+    void *user;
+} sb_data;
+
+SB_API int64_t sb_algorithm_count(void);
+SB_API const char *sb_algorithm_name(int64_t index); // "kmeans"; NULL beyond the last
+
+// A model with default parameters. No such algorithm: SB_ERR_ARGUMENT.
+SB_API sb_status sb_model_new(sb_context *ctx, const char *algorithm, sb_model **out, sb_error *err);
+SB_API void sb_model_free(sb_model *model); // NULL is fine
+SB_API const char *sb_model_algorithm(const sb_model *model);
+// A parameter from text: "8" "0.5" "true" "none" "k-means++". One the algorithm does not have, or a value it does not take:
+// SB_ERR_ARGUMENT, and the message says what is expected. A model that is fitted keeps its parameters: SB_ERR_STATE.
+SB_API sb_status sb_model_set(sb_model *model, const char *parameter, const char *text, sb_error *err);
+// One that is an array of numbers (centres to start from); a copy in float64 is kept.
+SB_API sb_status sb_model_set_array(sb_context *ctx, sb_model *model, const char *parameter, const sb_array *value, sb_error *err);
+// Words of the caller's own that the model carries in its file: names of features, of classes. text NULL takes a note away.
+SB_API sb_status sb_model_set_note(sb_model *model, const char *key, const char *text, sb_error *err);
+SB_API const char *sb_model_note(const sb_model *model, const char *key); // NULL if there is none
+
+// method: "fit", or "partial_fit" where the algorithm has it, which goes on from what is there. After an error the model is
+// not fitted, unless the data were refused at once.
+SB_API sb_status sb_model_fit(sb_context *ctx, sb_model *model, const char *method, const sb_data *data, sb_error *err);
+// The other methods: "predict" "transform" "score" ...; a new array, of the type of x where the algorithm's row says "data". Each
+// row of a result has the bits it has alone. A model that is not fitted: SB_ERR_STATE.
+SB_API sb_status sb_model_call(sb_context *ctx, const sb_model *model, const char *method, const sb_data *data, sb_array **out, sb_error *err);
+SB_API int sb_model_fitted(const sb_model *model);             // 1 or 0
+SB_API const char *sb_model_warnings(const sb_model *model);   // "ConvergenceWarning: ...\n" a line each, "" if none
+SB_API int64_t sb_model_array_count(const sb_model *model);    // of those that are there
+SB_API const char *sb_model_array_name(const sb_model *model, int64_t index); // NULL beyond the last
+SB_API const sb_array *sb_model_array(const sb_model *model, const char *name); // the model's own; NULL if absent
+
+// A model's file is a safetensors file: the same model gives the same bytes on any machine. Loading checks everything: what is
+// not right is SB_ERR_FORMAT, an algorithm this release does not have SB_ERR_UNSUPPORTED.
+SB_API sb_status sb_model_save(const sb_model *model, const char *path, sb_error *err);
+SB_API sb_status sb_model_load(sb_context *ctx, const char *path, sb_model **out, sb_error *err);
+// The same bytes in memory: *size of them, written to `to` unless it is NULL; a capacity below that: SB_ERR_SIZE.
+SB_API sb_status sb_model_store(const sb_model *model, void *to, int64_t capacity, int64_t *size, sb_error *err);
+SB_API sb_status sb_model_restore(sb_context *ctx, const void *bytes, int64_t size, sb_model **out, sb_error *err);
+// The digest of algorithm, parameters, arrays and notes (docs/estimators.md); the release is not in it.
+SB_API sb_status sb_model_digest(sb_context *ctx, const sb_model *model, uint8_t out[32], sb_error *err);
+
 // ---------------------------------------------------------------- language models
 
 // Training, evaluation and generation of Llama-shaped decoders on byte tokens, as `samebits lm` does them. docs/lm.md

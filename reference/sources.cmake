@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The oracle, and the glue that makes it a device (test/reference_device.c).
 set(REFERENCE number ball function function64 log sum product element softmax norm rotary attention gather scan histogram sort random
-  optimizer)
+  optimizer table)
 list(TRANSFORM REFERENCE REPLACE "(.+)" "reference/ref_\\1.c")
 add_library(reference_definitions OBJECT ${REFERENCE})
 target_include_directories(reference_definitions PRIVATE include)

@@ -45,6 +45,8 @@ static const sbi_api_field generation_fields[] = {
     FIELD(sb_lm_generation, checkpoint), FIELD(sb_lm_generation, prompt), FIELD(sb_lm_generation, prompt_bytes),
     FIELD(sb_lm_generation, tokens), FIELD(sb_lm_generation, temperature), FIELD(sb_lm_generation, top_k),
     FIELD(sb_lm_generation, top_p), FIELD(sb_lm_generation, seed)};
+static const sbi_api_field data_fields[] = {
+    FIELD(sb_data, x), FIELD(sb_data, y), FIELD(sb_data, weights), FIELD(sb_data, progress), FIELD(sb_data, user)};
 
 const sbi_api_struct sbi_context_struct = STRUCT(sb_context_options, context_fields);
 const sbi_api_struct sbi_gemm_struct = STRUCT(sb_gemm_options, gemm_fields);
@@ -56,6 +58,7 @@ const sbi_api_struct sbi_solve_struct = STRUCT(sb_solve_options, solve_fields);
 const sbi_api_struct sbi_verify_struct = STRUCT(sb_verify_options, verify_fields);
 const sbi_api_struct sbi_run_struct = STRUCT(sb_lm_run, run_fields);
 const sbi_api_struct sbi_generation_struct = STRUCT(sb_lm_generation, generation_fields);
+const sbi_api_struct sbi_data_struct = STRUCT(sb_data, data_fields);
 
 // An older caller's struct ends with a field, or with the padding up to the next one.
 static bool ends_a_field(const sbi_api_struct *known, size_t given) {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 target_sources(samebits_objects PRIVATE src/api/api_context.c src/api/api_array.c src/api/api_ops.c src/api/api_linalg.c src/api/api_proof.c
-  src/api/api_lm.c src/api/api_options.c)
+  src/api/api_lm.c src/api/api_learn.c src/api/api_options.c)
 set(SAMEBITS_COMMIT "" CACHE STRING "the commit to report (empty: ask git at every build)")
 add_custom_target(samebits_commit BYPRODUCTS ${CMAKE_CURRENT_BINARY_DIR}/generated/samebits_commit.h
   COMMAND ${CMAKE_COMMAND} -DSOURCE=${CMAKE_CURRENT_SOURCE_DIR} "-DGIVEN=${SAMEBITS_COMMIT}"

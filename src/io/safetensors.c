@@ -339,62 +339,108 @@ static sb_status make_header(sbi_text *header, const sbi_tensor_view *tensors, i
     return status == SB_OK && header->failed ? sbi_fail(err, SB_ERR_MEMORY, "", "out of memory for the header") : status;
 }
 
-static sb_status write_data(sbi_file *file, const sbi_tensor_view *view, sb_error *err) {
+typedef sb_status put_bytes(void *to, const void *bytes, int64_t size, sb_error *err);
+
+static sb_status put_data(put_bytes *put, void *to, const sbi_tensor_view *view, sb_error *err) {
     if (little_endian()) {
-        return sbi_file_write(file, view->bytes, view->size, err);
+        return put(to, view->bytes, view->size, err);
     }
     sb_status status = SB_OK;
     uint8_t swapped[8192];
     for (int64_t at = 0; at < view->size && status == SB_OK; at += (int64_t)sizeof swapped) {
         int64_t part = view->size - at < (int64_t)sizeof swapped ? view->size - at : (int64_t)sizeof swapped;
         copy_swapped(swapped, view->bytes + at, part, dtype_bytes(view->dtype));
-        status = sbi_file_write(file, swapped, part, err);
+        status = put(to, swapped, part, err);
     }
     return status;
 }
+
+static sb_status put_all(put_bytes *put, void *to, const sbi_text *header, const sbi_tensor_view *tensors, int64_t count,
+                         sb_error *err) {
+    uint8_t length[8];
+    for (int i = 0; i < 8; i++) {
+        length[i] = (uint8_t)((uint64_t)header->length >> 8 * i);
+    }
+    sb_status status = put(to, length, 8, err);
+    if (status == SB_OK) {
+        status = put(to, header->bytes, header->length, err);
+    }
+    for (int64_t i = 0; i < count && status == SB_OK; i++) {
+        status = put_data(put, to, &tensors[i], err);
+    }
+    return status;
+}
+
+// The header, made and read back: a name or key given twice is found before anything is written.
+static sb_status checked_header(sbi_text *header, const sbi_allocator *allocator, const sbi_tensor_view *tensors, int64_t count,
+                                const char *const *keys, const char *const *values, int64_t metadata_count, sb_error *err) {
+    const sbi_json *parsed;
+    sbi_text_start(header, allocator);
+    sb_status status = make_header(header, tensors, count, keys, values, metadata_count, err);
+    if (status != SB_OK) {
+        return status;
+    }
+    sbi_arena *arena = sbi_arena_new(allocator, err);
+    status = arena ? sbi_json_read(arena, header->bytes, header->length, &parsed, err) : SB_ERR_MEMORY;
+    sbi_arena_free(arena);
+    if (status == SB_ERR_FORMAT) {
+        status = SB_ERR_ARGUMENT;
+        if (err) {
+            err->status = status;
+        }
+    }
+    return status;
+}
+
+static sb_status put_file(void *to, const void *bytes, int64_t size, sb_error *err) { return sbi_file_write(to, bytes, size, err); }
 
 sb_status sbi_safetensors_write(const sbi_allocator *allocator, const char *path, const sbi_tensor_view *tensors, int64_t count,
                                 const char *const *keys, const char *const *values, int64_t metadata_count, sb_error *err) {
     sbi_file *file = NULL;
     sbi_text header;
-    sbi_arena *arena = NULL;
-    const sbi_json *parsed;
-    uint8_t length[8];
-    sbi_text_start(&header, allocator);
-    sb_status status = make_header(&header, tensors, count, keys, values, metadata_count, err);
-    if (status != SB_OK) {
-        goto done;
-    }
-    // Read back what was written: a name or key given twice is found before a file exists.
-    arena = sbi_arena_new(allocator, err);
-    status = arena ? sbi_json_read(arena, header.bytes, header.length, &parsed, err) : SB_ERR_MEMORY;
-    if (status != SB_OK) {
-        status = status == SB_ERR_FORMAT ? SB_ERR_ARGUMENT : status;
-        if (err) {
-            err->status = status;
-        }
-        goto done;
-    }
-    for (int i = 0; i < 8; i++) {
-        length[i] = (uint8_t)((uint64_t)header.length >> 8 * i);
-    }
-    status = sbi_file_create(allocator, path, &file, err);
+    sb_status status = checked_header(&header, allocator, tensors, count, keys, values, metadata_count, err);
     if (status == SB_OK) {
-        status = sbi_file_write(file, length, 8, err);
+        status = sbi_file_create(allocator, path, &file, err);
     }
     if (status == SB_OK) {
-        status = sbi_file_write(file, header.bytes, header.length, err);
-    }
-    for (int64_t i = 0; i < count && status == SB_OK; i++) {
-        status = write_data(file, &tensors[i], err);
+        status = put_all(put_file, file, &header, tensors, count, err);
     }
     if (status == SB_OK) {
         status = sbi_file_commit(file, err);
         file = status == SB_OK ? NULL : file;
     }
-done:
     sbi_file_abandon(file);
-    sbi_arena_free(arena);
+    sbi_text_free(&header);
+    return status;
+}
+
+static sb_status put_memory(void *to, const void *bytes, int64_t size, sb_error *err) {
+    uint8_t **at = to;
+    (void)err; // (sbi_safetensors_store has seen that it fits)
+    if (size) {
+        memcpy(*at, bytes, (size_t)size);
+    }
+    *at += size;
+    return SB_OK;
+}
+
+sb_status sbi_safetensors_store(const sbi_allocator *allocator, const sbi_tensor_view *tensors, int64_t count,
+                                const char *const *keys, const char *const *values, int64_t metadata_count, void *to,
+                                int64_t capacity, int64_t *size, sb_error *err) {
+    sbi_text header;
+    sb_status status = checked_header(&header, allocator, tensors, count, keys, values, metadata_count, err);
+    *size = 8 + header.length;
+    for (int64_t i = 0; i < count && status == SB_OK; i++) {
+        if (!sbi_add(*size, tensors[i].size, size)) {
+            status = sbi_fail(err, SB_ERR_SIZE, "tensors", "the size of the file overflows");
+        }
+    }
+    if (status == SB_OK && to && capacity < *size) {
+        status = sbi_fail(err, SB_ERR_SIZE, "capacity", "%lld bytes where %lld are needed", (long long)capacity, (long long)*size);
+    } else if (status == SB_OK && to) {
+        uint8_t *at = to;
+        status = put_all(put_memory, &at, &header, tensors, count, err);
+    }
     sbi_text_free(&header);
     return status;
 }

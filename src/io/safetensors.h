@@ -31,6 +31,10 @@ const char *sbi_safetensors_metadata(const sbi_safetensors *file, const char *ke
 // Same input, same bytes, on any machine. Atomic as sbi_file is.
 sb_status sbi_safetensors_write(const sbi_allocator *allocator, const char *path, const sbi_tensor_view *tensors, int64_t count,
                                 const char *const *keys, const char *const *values, int64_t metadata_count, sb_error *err);
+// The same bytes into memory, of which *size are needed; to NULL: only that is found out. Too few: SB_ERR_SIZE.
+sb_status sbi_safetensors_store(const sbi_allocator *allocator, const sbi_tensor_view *tensors, int64_t count,
+                                const char *const *keys, const char *const *values, int64_t metadata_count, void *to,
+                                int64_t capacity, int64_t *size, sb_error *err);
 // Copies a view's elements to host order.
 void sbi_tensor_copy(const sbi_tensor_view *view, void *to);
 #endif

@@ -7,6 +7,10 @@
 #endif
 SBI_KERNEL_FILE(attention)
 #include "attention.def"
+SBI_KERNEL_FILE(columns)
+#include "columns.def"
+SBI_KERNEL_FILE(distance)
+#include "distance.def"
 SBI_KERNEL_FILE(elementwise)
 #include "elementwise.def"
 SBI_KERNEL_FILE(function)

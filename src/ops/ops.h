@@ -40,6 +40,11 @@
 //   ADAMW       in g; out p m v; n size; r learning_rate beta1 beta2 eps weight_decay beta1_power beta2_power
 //   ADAM        as ADAMW
 //   SGD         in g; out p m; n size first nesterov; r learning_rate momentum dampening weight_decay
+//   COLUMNS     in x a b; out y; n rows d back (RN((x - a) / b), or RN(x b + a))
+//   MOMENTS     in x weights; out moments[5, d]; n rows d
+//   SEGMENTS    in x labels weights; out sums[k, d] totals[k]; n rows d k
+//   DISTANCE    in x c; out distances[rows, m]; n rows m d root
+//   NEAREST     in x c; out label distance; n rows m d
 //   COPY        in from; out to; n bytes
 #ifndef SBI_OPS_H
 #define SBI_OPS_H
@@ -51,7 +56,8 @@ typedef enum sbi_op_id {
     SBI_OP_SWIGLU_BACKWARD, SBI_OP_SOFTMAX, SBI_OP_SOFTMAX_BACKWARD, SBI_OP_CROSS_ENTROPY, SBI_OP_CROSS_ENTROPY_BACKWARD,
     SBI_OP_RMS_NORM, SBI_OP_RMS_NORM_BACKWARD, SBI_OP_LAYER_NORM, SBI_OP_LAYER_NORM_BACKWARD, SBI_OP_ROTARY_TABLE,
     SBI_OP_ROTARY, SBI_OP_ATTENTION, SBI_OP_ATTENTION_BACKWARD,
-    SBI_OP_GATHER, SBI_OP_TAKE_ALONG, SBI_OP_SCATTER, SBI_OP_SCATTER_ADD, SBI_OP_SCAN, SBI_OP_HISTOGRAM, SBI_OP_ARGSORT, SBI_OP_SORT, SBI_OP_TOP_K, SBI_OP_UNIQUE, SBI_OP_RANDOM, SBI_OP_DROPOUT, SBI_OP_ADAMW, SBI_OP_ADAM, SBI_OP_SGD, SBI_OP_COPY,
+    SBI_OP_GATHER, SBI_OP_TAKE_ALONG, SBI_OP_SCATTER, SBI_OP_SCATTER_ADD, SBI_OP_SCAN, SBI_OP_HISTOGRAM, SBI_OP_ARGSORT, SBI_OP_SORT, SBI_OP_TOP_K, SBI_OP_UNIQUE, SBI_OP_RANDOM, SBI_OP_DROPOUT, SBI_OP_ADAMW, SBI_OP_ADAM, SBI_OP_SGD, SBI_OP_COLUMNS, SBI_OP_MOMENTS, SBI_OP_SEGMENTS,
+    SBI_OP_DISTANCE, SBI_OP_NEAREST, SBI_OP_COPY,
     SBI_OP_COUNT
 } sbi_op_id;
 
@@ -137,5 +143,19 @@ sb_status sbi_adamw(SBI_CTX, const sb_adamw_options *options, const sb_array *g,
 sb_status sbi_adam(SBI_CTX, const sb_adamw_options *options, const sb_array *g, sb_array *p, sb_array *m, sb_array *v, sb_error *err);
 sb_status sbi_sgd(SBI_CTX, const sb_sgd_options *options, const sb_array *g, sb_array *p, sb_array *m, sb_error *err);
 sb_status sbi_copy(SBI_CTX, const sb_array *from, sb_array *to, sb_error *err);
+
+// What estimators need beyond that, without an exported form.
+// y = RN((x - a) / b), with `back` RN(x b + a): x, y real [n, d], a, b float64 [d] or NULL.
+sb_status sbi_columns(SBI_CTX, const sb_array *x, const sb_array *a, const sb_array *b, int back, sb_array *y, sb_error *err);
+// Moments of the columns of x[n, d], out[5, d] float64: W = S(w); the mean S(w x) / W; S(w (x - mean)^2); the least and the greatest
+// number. NaN is absent. weights float64 [n] at least 0, 0: absent; NULL: 1 each. Where least is greatest, that is the mean.
+sb_status sbi_moments(SBI_CTX, const sb_array *x, const sb_array *weights, sb_array *out, sb_error *err);
+// sums[k, d] = S(w x) over the rows with label k, numbered by rank, totals[k] = S(w); all float64. labels int32 in 0 .. k-1
+// (not checked).
+sb_status sbi_segments(SBI_CTX, const sb_array *x, const sb_array *labels, const sb_array *weights, sb_array *sums, sb_array *totals, sb_error *err);
+// out[n, m]: squared distances of rows x[n, d] from points c[m, d], float64; with `root` RN of their roots, of x's type.
+sb_status sbi_distances(SBI_CTX, const sb_array *x, const sb_array *c, int root, sb_array *out, sb_error *err);
+// label[n] int32: the lowest of the points whose squared distance is least; distance[n] float64 (or NULL): that squared distance.
+sb_status sbi_nearest(SBI_CTX, const sb_array *x, const sb_array *c, sb_array *label, sb_array *distance, sb_error *err);
 #undef SBI_CTX
 #endif

@@ -41,6 +41,11 @@ const char *const sbi_op_names[SBI_OP_COUNT] = {
     [SBI_OP_ADAMW] = "adamw",
     [SBI_OP_ADAM] = "adam",
     [SBI_OP_SGD] = "sgd",
+    [SBI_OP_COLUMNS] = "columns",
+    [SBI_OP_MOMENTS] = "moments",
+    [SBI_OP_SEGMENTS] = "segments",
+    [SBI_OP_DISTANCE] = "distance",
+    [SBI_OP_NEAREST] = "nearest",
     [SBI_OP_COPY] = "copy",
 };
 

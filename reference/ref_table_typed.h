@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tables x[n, d], for one type.
+
+void REF(ref_columns)(int64_t n, int64_t d, int back, const REAL *x, const double *a, const double *b, REAL *y) {
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < d; j++) {
+            double t = (double)x[i * d + j];
+            if (back) {
+                if (b)
+                    t = t * b[j];
+                if (a)
+                    t = t + a[j];
+            } else {
+                if (a)
+                    t = t - a[j];
+                if (b)
+                    t = t / b[j];
+            }
+            REAL r = (REAL)t;
+            y[i * d + j] = REF_CANON(r);
+        }
+}
+
+// out[5, d]: the weight of the numbers that are there, their mean, the sum of squares about it, the least, the greatest.
+void REF(ref_moments)(int64_t n, int64_t d, const REAL *x, const double *w, double *out) {
+    double *term = ref_memory(n, sizeof *term);
+    uint8_t *there = ref_memory(n, sizeof *there);
+    for (int64_t j = 0; j < d; j++) {
+        double low = ref_float64(0x7ff0000000000000u), high = -low;
+        for (int64_t i = 0; i < n; i++) {
+            double value = (double)x[i * d + j];
+            there[i] = value == value && !(w && w[i] == 0.0);
+            if (there[i]) {
+                low = ref_min64(low, value);
+                high = ref_max64(high, value);
+            }
+            term[i] = w ? w[i] : 1.0;
+        }
+        double weight = ref_sum(n, term, there);
+        for (int64_t i = 0; i < n; i++) {
+            double value = (double)x[i * d + j];
+            term[i] = w ? w[i] * value : value;
+        }
+        double sum = ref_sum(n, term, there), mean = sum / weight;
+        if (low == high)
+            mean = low + 0.0;
+        for (int64_t i = 0; i < n; i++) {
+            double t = (double)x[i * d + j] - mean;
+            t = t * t;
+            term[i] = w ? w[i] * t : t;
+        }
+        double square = ref_sum(n, term, there);
+        out[j] = weight;
+        out[d + j] = ref_canon64(mean);
+        out[2 * d + j] = ref_canon64(square);
+        out[3 * d + j] = low;
+        out[4 * d + j] = high;
+    }
+    free(term);
+    free(there);
+}
+
+void REF(ref_segments)(int64_t n, int64_t d, int64_t k, const REAL *x, const int32_t *label, const double *w, double *sums,
+                       double *totals) {
+    double *term = ref_memory(n, sizeof *term);
+    for (int64_t s = 0; s < k; s++) {
+        for (int64_t j = 0; j <= d; j++) { // column d: the weights
+            int64_t rank = 0;
+            for (int64_t i = 0; i < n; i++) {
+                if (label[i] != s)
+                    continue;
+                double weight = w ? w[i] : 1.0;
+                if (j < d)
+                    term[rank] = w ? weight * (double)x[i * d + j] : (double)x[i * d + j];
+                else
+                    term[rank] = weight;
+                rank++;
+            }
+            double sum = ref_sum(rank, term, NULL);
+            if (j < d)
+                sums[s * d + j] = ref_canon64(sum);
+            else
+                totals[s] = sum;
+        }
+    }
+    free(term);
+}
+
+static double REF(square_distance)(int64_t d, const REAL *x, const REAL *c) {
+    double *term = ref_memory(d, sizeof *term);
+    for (int64_t j = 0; j < d; j++) {
+        double t = (double)x[j] - (double)c[j];
+        term[j] = t * t;
+    }
+    double s = ref_sum(d, term, NULL);
+    free(term);
+    return ref_canon64(s);
+}
+
+void REF(ref_distances)(int64_t n, int64_t m, int64_t d, int root, const REAL *x, const REAL *c, void *out) {
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < m; j++) {
+            double s = REF(square_distance)(d, x + i * d, c + j * d);
+            if (root) {
+                REAL r = (REAL)ref_sqrt64(s);
+                ((REAL *)out)[i * m + j] = REF_CANON(r);
+            } else {
+                ((double *)out)[i * m + j] = s;
+            }
+        }
+}
+
+// "the lowest on a tie; a NaN is never picked while a number remains".
+void REF(ref_nearest)(int64_t n, int64_t m, int64_t d, const REAL *x, const REAL *c, int32_t *label, double *distance) {
+    for (int64_t i = 0; i < n; i++) {
+        double least = 0.0;
+        int64_t best = -1;
+        for (int64_t j = 0; j < m; j++) {
+            double s = REF(square_distance)(d, x + i * d, c + j * d);
+            if (best < 0 || s < least || (least != least && s == s)) {
+                best = j;
+                least = s;
+            }
+        }
+        label[i] = (int32_t)best;
+        if (distance)
+            distance[i] = least;
+    }
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// Exported: estimators.
+#include "api.h"
+#include "learn.h"
+
+int64_t sb_algorithm_count(void) { return sbi_algorithm_count(); }
+
+const char *sb_algorithm_name(int64_t index) {
+    sbi_algorithm algorithm;
+    return index >= 0 && sbi_algorithm_at(index, &algorithm) ? algorithm.name : NULL; // (the row's own text)
+}
+
+sb_status sb_model_new(sb_context *ctx, const char *algorithm, sb_model **out, sb_error *err) {
+    NEED(out);
+    *out = NULL;
+    NEED(ctx); NEED(algorithm);
+    RETURN_INSIDE(sbi_model_new(ctx, algorithm, out, err));
+}
+
+void sb_model_free(sb_model *model) { sbi_model_free(model); }
+
+const char *sb_model_algorithm(const sb_model *model) { return model ? model->algorithm.name : NULL; }
+
+sb_status sb_model_set(sb_model *model, const char *parameter, const char *text, sb_error *err) {
+    NEED(model); NEED(parameter); NEED(text);
+    RETURN_INSIDE(sbi_model_set(model, parameter, text, err));
+}
+
+sb_status sb_model_set_array(sb_context *ctx, sb_model *model, const char *parameter, const sb_array *value, sb_error *err) {
+    NEED(ctx); NEED(model); NEED(parameter); NEED(value);
+    RETURN_INSIDE(sbi_model_set_array(ctx, model, parameter, value, err));
+}
+
+sb_status sb_model_set_note(sb_model *model, const char *key, const char *text, sb_error *err) {
+    NEED(model); NEED(key);
+    return sbi_model_note(model, key, text, err);
+}
+
+const char *sb_model_note(const sb_model *model, const char *key) {
+    for (int64_t i = 0; model && key && i < model->note_count; i++)
+        if (strcmp(model->notes[2 * i], key) == 0) return model->notes[2 * i + 1];
+    return NULL;
+}
+
+sb_status sb_model_fit(sb_context *ctx, sb_model *model, const char *method, const sb_data *data, sb_error *err) {
+    NEED(ctx); NEED(model); NEED(method); NEED(data);
+    sb_data known;
+    sb_status status = sbi_api_options(data, &known, &sbi_data_struct, err);
+    if (status != SB_OK) return status;
+    RETURN_INSIDE(sbi_model_fit(ctx, model, method, &known, err));
+}
+
+sb_status sb_model_call(sb_context *ctx, const sb_model *model, const char *method, const sb_data *data, sb_array **out, sb_error *err) {
+    NEED(out);
+    *out = NULL;
+    NEED(ctx); NEED(model); NEED(method); NEED(data);
+    sb_data known;
+    sb_status status = sbi_api_options(data, &known, &sbi_data_struct, err);
+    if (status != SB_OK) return status;
+    RETURN_INSIDE(sbi_model_call(ctx, model, method, &known, out, err));
+}
+
+int sb_model_fitted(const sb_model *model) { return model && model->dtype; }
+
+const char *sb_model_warnings(const sb_model *model) { return model && model->warnings ? model->warnings : ""; }
+
+// The row of the index-th array that is there, -1 beyond the last.
+static int array_row(const sb_model *model, int64_t index) {
+    for (int i = 0; model && index >= 0 && model->algorithm.fitted[i].name; i++)
+        if (model->arrays[i] && index-- == 0) return i;
+    return -1;
+}
+
+int64_t sb_model_array_count(const sb_model *model) {
+    int64_t count = 0;
+    while (array_row(model, count) >= 0) count++;
+    return count;
+}
+
+const char *sb_model_array_name(const sb_model *model, int64_t index) {
+    int row = array_row(model, index);
+    return row < 0 ? NULL : model->algorithm.fitted[row].name;
+}
+
+const sb_array *sb_model_array(const sb_model *model, const char *name) { return model && name ? sbi_model_array(model, name) : NULL; }
+
+sb_status sb_model_save(const sb_model *model, const char *path, sb_error *err) {
+    NEED(model); NEED(path);
+    RETURN_INSIDE(sbi_model_save(model, path, err));
+}
+
+sb_status sb_model_load(sb_context *ctx, const char *path, sb_model **out, sb_error *err) {
+    NEED(out);
+    *out = NULL;
+    NEED(ctx); NEED(path);
+    RETURN_INSIDE(sbi_model_load(ctx, path, out, err));
+}
+
+sb_status sb_model_store(const sb_model *model, void *to, int64_t capacity, int64_t *size, sb_error *err) {
+    NEED(model); NEED(size);
+    *size = 0;
+    RETURN_INSIDE(sbi_model_store(model, to, capacity, size, err));
+}
+
+sb_status sb_model_restore(sb_context *ctx, const void *bytes, int64_t size, sb_model **out, sb_error *err) {
+    NEED(out);
+    *out = NULL;
+    NEED(ctx); NEED(bytes);
+    if (size < 0) return sbi_fail(err, SB_ERR_ARGUMENT, "size", "%lld bytes", (long long)size);
+    RETURN_INSIDE(sbi_model_restore(ctx, bytes, size, out, err));
+}
+
+sb_status sb_model_digest(sb_context *ctx, const sb_model *model, uint8_t out[32], sb_error *err) {
+    NEED(ctx); NEED(model); NEED(out);
+    RETURN_INSIDE(sbi_model_digest(ctx, model, out, err));
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// Distances of rows x[n, d] from points c[m, d], and the nearest point of each row (contract T12).
+//
+// The squared distance is S of RN64(t t), t = RN64(x_j - c_j). The nearest point is the lowest of those whose squared distance
+// is least. Most rows are decided by cheaper numbers: s_j = |c_j|^2 - 2 x.c_j with the product of T3 differs from the
+// squared distance less |x|^2 by at most the bound below, so that a point whose s is more than two bounds above the least
+// is not the nearest. What is left is decided by the definition.
+//
+// The bound. A product is a sum in which no term passes more than k = min(d, 256) + min(chunks, 64) + runs roundings: it errs by
+// at most k u |x||c|, nearly (u half an ulp of 1; underflow adds less than k eta). |c|^2, the squared distance and s themselves
+// err by less than (d + 50) 2^-53 of (|x| + |c|)^2. All that is so while products do not overflow: limit. The host adds a
+// percent for the rounding of the bounds themselves.
+#include "sum.h"
+
+FN f64 NAME(sbi_distance)(GLOBAL const T *row, GLOBAL const T *point, i64 d, LOCAL f64 *part, LOCAL f64 *upper) {
+    LANE_VAR(f64, acc, 32);
+#define ROW_COUNT d
+#define ROW_TERM(j) sbi_scaled_square((f64)row[j], (f64)point[j], K(1.0))
+#include "row_sum.h"
+    f64 square = part[0];
+    PHASE(l, 1) {} PHASE_END
+    return sbi_canon_f64(square);
+}
+
+// wide[n, m], the squared distance, or out[n, m], RN of its root. A group is a row.
+KERNEL void NAME(k_distance)(GLOBAL const T *RESTRICT x, GLOBAL const T *RESTRICT c, GLOBAL f64 *RESTRICT wide,
+                             GLOBAL T *RESTRICT out, i64 m, i64 d, i32 root GROUP_PARAM) {
+    SHARED f64 part[32];
+    SHARED f64 upper[64];
+    GLOBAL const T *row = x + GROUP() * d;
+    for (i64 j = 0; j < m; j++) {
+        f64 square = NAME(sbi_distance)(row, c + j * d, d, part, upper);
+        PHASE(l, 1) {
+            if (root)
+                out[GROUP() * m + j] = NAME(sbi_canon)((T)SQRT64(square));
+            else
+                wide[GROUP() * m + j] = square;
+        } LANE_END
+    }
+}
+
+// The nearest of points c[m, d] to rows 64 g .. of x[n, d]; product[m, n] holds their products with the rows, squares[m] the
+// squared norms of the points, norms[n] those of the rows. label[n]; distance[n] (where asked for), squared, of that point.
+KERNEL void NAME(k_nearest)(GLOBAL const T *RESTRICT x, GLOBAL const T *RESTRICT c, GLOBAL const T *RESTRICT product,
+                            GLOBAL const f64 *RESTRICT squares, GLOBAL const f64 *RESTRICT norms, GLOBAL i32 *RESTRICT label,
+                            GLOBAL f64 *RESTRICT distance, i64 n, i64 m, i64 d, i32 distances, f64 largest, f64 slope,
+                            f64 curve, f64 least, f64 limit GROUP_PARAM) {
+    SHARED f64 part[32];
+    SHARED f64 upper[64];
+    SHARED f64 best[64];
+    SHARED f64 second[64];
+    SHARED i32 where[64];
+    i64 first = GROUP() * 64;
+    i32 rows = sbi_lanes(n - first, 64);
+    PHASE(l, rows) { best[l] = -SBI_LEAST_f64; second[l] = -SBI_LEAST_f64; where[l] = 0; } LANE_END
+    for (i64 j = 0; j < m; j++) {
+        f64 square = squares[j];
+        GLOBAL const T *from = product + j * n + first;
+        PHASE(l, rows) {
+            f64 s = square - K(2.0) * (f64)from[l], b = best[l], t = second[l];
+            i32 less = s < b;
+            second[l] = less ? b : (s < t ? s : t);
+            best[l] = less ? s : b;
+            where[l] = less ? (i32)j : where[l];
+        } LANE_END
+    }
+    PHASE(l, rows) { // second becomes the most that a point which may be nearest can have; where -1 if there are two
+        f64 size = SQRT64(norms[first + l]) * SQRT64(largest);
+        f64 bound = slope * size + curve * (norms[first + l] + largest) + least;
+        f64 most = best[l] + K(2.0) * bound;
+        most = size <= limit ? most : -SBI_LEAST_f64; // where a product may have overflowed all are looked at
+        where[l] = second[l] > most || m == 1 ? where[l] : -1;
+        second[l] = most;
+    } PHASE_END
+    for (i32 i = 0; i < rows; i++) {
+        GLOBAL const T *row = x + (first + i) * d;
+        i32 nearest = where[i];
+        f64 square = K(0.0);
+        if (nearest < 0) {
+            f64 most = second[i];
+            for (i64 j = 0; j < m; j++) {
+                f64 s = squares[j] - K(2.0) * (f64)product[j * n + first + i];
+                if (s > most) continue;
+                f64 other = NAME(sbi_distance)(row, c + j * d, d, part, upper);
+                if (nearest < 0 || other < square || (square != square && other == other)) {
+                    nearest = (i32)j;
+                    square = other;
+                }
+            }
+        } else if (distances) {
+            square = NAME(sbi_distance)(row, c + (i64)nearest * d, d, part, upper);
+        }
+        PHASE(l, 1) {
+            label[first + i] = nearest;
+            if (distances) distance[first + i] = square;
+        } LANE_END
+    }
+}

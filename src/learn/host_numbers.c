@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// Arrays as numbers of the host, for the scalar arithmetic between operations; the sum S (T2) of such numbers; R2.
+#include "check.h"
+#include "learn.h"
+
+#include <string.h>
+
+sb_status sbi_read_reals(sb_context *ctx, const sb_array *a, double **out, sb_error *err) {
+    const size_t item = sbi_dtype_size(a->dtype);
+    double *numbers = sbi_allocate(&ctx->allocator, a->size, sizeof *numbers, err);
+    char *raw = (char *)numbers; // narrow elements are read into the upper part, then widened from below
+    sb_status status = numbers ? SB_OK : SB_ERR_MEMORY;
+    if (status == SB_OK) {
+        raw += (size_t)a->size * (sizeof *numbers - item);
+        status = sbi_array_read(a, raw, (size_t)a->size * item, err);
+    }
+    for (int64_t i = 0; i < a->size && status == SB_OK; i++) {
+        float f;
+        int32_t n;
+        int64_t l;
+        double value = 0.0;
+        switch (a->dtype) {
+        case SB_F32: memcpy(&f, raw + 4 * i, 4); value = (double)f; break;
+        case SB_F64: memcpy(&value, raw + 8 * i, 8); break;
+        case SB_I32: memcpy(&n, raw + 4 * i, 4); value = (double)n; break;
+        case SB_I64: memcpy(&l, raw + 8 * i, 8); value = (double)l; break;
+        default: status = sbi_fail(err, SB_ERR_DTYPE, "array", "an array of %s where numbers are read", sbi_dtype_name(a->dtype));
+        }
+        numbers[i] = value;
+    }
+    if (status == SB_OK)
+        *out = numbers;
+    else
+        sbi_release(&ctx->allocator, numbers);
+    return status;
+}
+
+sb_status sbi_write_reals(sb_context *ctx, const double *values, sb_array *to, sb_error *err) {
+    if (to->dtype == SB_F64) return sbi_array_write(to, values, (size_t)to->size * sizeof *values, err);
+    if (to->dtype != SB_F32) return sbi_fail(err, SB_ERR_DTYPE, "array", "reals into an array of %s", sbi_dtype_name(to->dtype));
+    float *narrow = sbi_allocate(&ctx->allocator, to->size, sizeof *narrow, err);
+    if (!narrow) return SB_ERR_MEMORY;
+    for (int64_t i = 0; i < to->size; i++) narrow[i] = (float)values[i];
+    sb_status status = sbi_array_write(to, narrow, (size_t)to->size * sizeof *narrow, err);
+    sbi_release(&ctx->allocator, narrow);
+    return status;
+}
+
+sb_status sbi_array_as(sb_context *ctx, sb_dtype dtype, const sb_array *x, const sb_array **out, sb_array **made, sb_error *err) {
+    double *numbers = NULL;
+    sb_array *copy = NULL;
+    *out = x;
+    *made = NULL;
+    if (x->dtype == dtype) return SB_OK;
+    sb_status status = sbi_array_new(ctx, dtype, x->ndim, x->shape, &copy, err);
+    if (status == SB_OK) status = sbi_read_reals(ctx, x, &numbers, err);
+    if (status == SB_OK) status = sbi_write_reals(ctx, numbers, copy, err);
+    sbi_release(&ctx->allocator, numbers);
+    if (status == SB_OK)
+        *out = *made = copy;
+    else
+        sbi_array_free(copy);
+    return status;
+}
+
+static double block_sum(int64_t n, const double *terms) {
+    double a[32] = {0};
+    for (int64_t j = 0; j < n; j++) a[j % 32] = a[j % 32] + terms[j];
+    for (int s = 16; s > 0; s /= 2)
+        for (int i = 0; i < s; i++) a[i] = a[i] + a[i + s];
+    return a[0] + 0.0;
+}
+
+// Totals of blocks are kept a level each until there are 4,096: 32 times 2^24 terms and more.
+double sbi_host_sum(int64_t n, const double *terms) {
+    double level[2][32] = {{0}};
+    if (n <= 4096) return block_sum(n, terms);
+    const int64_t blocks = (n - 1) / 4096 + 1;
+    for (int64_t b = 0; b < blocks; b++) {
+        const int64_t first = 4096 * b, here = n - first < 4096 ? n - first : 4096;
+        level[0][b % 32] = level[0][b % 32] + block_sum(here, terms + first);
+        if (b % 4096 == 4095 || b == blocks - 1) {
+            const int64_t run = b / 4096 % 32;
+            level[1][run] = level[1][run] + block_sum(32, level[0]);
+            memset(level[0], 0, sizeof level[0]);
+        }
+    }
+    return block_sum(32, level[1]);
+}
+
+// For each target: 1 - S(w (y - p)^2) / S(w (y - mean)^2), mean = S(w y) / S(w); where the divisor is 0: 1 if the dividend is
+// 0, too, else 0. Then the mean over targets.
+sb_status sbi_regressor_score(sbi_call *call, sbi_method predict, sb_error *err) {
+    const int64_t n = call->n, t = call->y->ndim == 2 ? call->y->shape[1] : 1;
+    sb_context *ctx = call->ctx;
+    sb_array *predicted = NULL;
+    double *y = NULL, *p = NULL, *w = NULL, *term = NULL, *each = NULL, score;
+    sbi_call inner = *call;
+    const int64_t known = sbi_model_size(call->model, "t");
+    sb_status status;
+    if ((known < 0) != (call->y->ndim == 1) || (known >= 0 && known != t))
+        return sbi_fail(err, SB_ERR_SHAPE, "y", "y has another number of targets than the model was fitted on");
+    if ((status = sbi_array_new(ctx, call->x->dtype, call->y->ndim, call->y->shape, &predicted, err))) return status;
+    inner.out = predicted;
+    if ((status = predict(&inner, err)) || (status = sbi_read_reals(ctx, call->y, &y, err)) ||
+        (status = sbi_read_reals(ctx, predicted, &p, err)) || (call->weights && (status = sbi_read_reals(ctx, call->weights, &w, err))))
+        goto done;
+    if (!(term = sbi_allocate(&ctx->allocator, n, sizeof *term, err)) || !(each = sbi_allocate(&ctx->allocator, t, sizeof *each, err))) {
+        status = SB_ERR_MEMORY;
+        goto done;
+    }
+    const double total = w ? sbi_host_sum(n, w) : (double)n;
+    for (int64_t j = 0; j < t; j++) {
+        for (int64_t i = 0; i < n; i++) term[i] = w ? w[i] * y[i * t + j] : y[i * t + j];
+        const double mean = sbi_host_sum(n, term) / total;
+        for (int64_t i = 0; i < n; i++) {
+            const double off = y[i * t + j] - mean;
+            term[i] = w ? w[i] * (off * off) : off * off;
+        }
+        const double spread = sbi_host_sum(n, term);
+        for (int64_t i = 0; i < n; i++) {
+            const double off = y[i * t + j] - p[i * t + j];
+            term[i] = w ? w[i] * (off * off) : off * off;
+        }
+        const double rest = sbi_host_sum(n, term);
+        each[j] = spread != 0.0 ? 1.0 - rest / spread : rest == 0.0 ? 1.0 : 0.0;
+    }
+    score = sbi_host_sum(t, each) / (double)t;
+    status = sbi_write_reals(ctx, &score, call->out, err);
+done:
+    sbi_array_free(predicted);
+    sbi_release(&ctx->allocator, y);
+    sbi_release(&ctx->allocator, p);
+    sbi_release(&ctx->allocator, w);
+    sbi_release(&ctx->allocator, term);
+    sbi_release(&ctx->allocator, each);
+    return status;
+}

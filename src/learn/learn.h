@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// learn: rows that describe algorithms, the model that every one of them is, and what an algorithm's file sees.
+//
+// An algorithm's file holds one function per METHOD row, of type sbi_method, named sbi_ALGORITHM_METHOD, and
+// sbi_ALGORITHM_check. When a method is called everything its rows say has been checked: parameters, dtypes, shapes, the
+// number of features, finite numbers. fit fills the model: sbi_model_set_size for the sizes its rows name (n, d, t, c are
+// set), sbi_model_fill or sbi_model_give for every FITTED and KEPT row. Other methods write call->out, made of the row's
+// dtype and shape. All memory goes through the context; small arithmetic is scalar binary64 without fma.
+#ifndef SBI_LEARN_H
+#define SBI_LEARN_H
+
+#include "json.h"
+#include "ops.h"
+
+// ---- rows.c: algorithms.def
+struct sbi_call;
+typedef sb_status (*sbi_method)(struct sbi_call *call, sb_error *err);
+typedef sb_status (*sbi_model_check)(const sb_model *model, sb_error *err);
+
+typedef struct sbi_parameter_row { const char *name, *type, *value, *about; bool surface; } sbi_parameter_row;
+typedef struct sbi_fitted_row { const char *name, *dtype, *shape, *about; bool kept; } sbi_fitted_row;
+typedef struct sbi_method_row { const char *name, *dtype, *shape, *about; sbi_method run; } sbi_method_row;
+
+enum { SBI_PARAMETERS = 40, SBI_FITTED = 32, SBI_METHODS = 16, SBI_SIZES = 16, SBI_NAME = 32 }; // the most of one algorithm
+typedef struct sbi_algorithm {
+    const char *name, *class_name, *module, *kind, *input, *about;
+    sbi_model_check check;
+    sbi_parameter_row parameters[SBI_PARAMETERS];
+    sbi_fitted_row fitted[SBI_FITTED];
+    sbi_method_row methods[SBI_METHODS]; // each list ends with a row without a name
+} sbi_algorithm;
+
+int64_t sbi_algorithm_count(void);
+// Number `index` of the rows, or by name. False where there is none.
+bool sbi_algorithm_at(int64_t index, sbi_algorithm *out);
+bool sbi_algorithm_find(const char *name, sbi_algorithm *out);
+bool sbi_row_has(const char *words, const char *word); // one of the words between spaces
+void sbi_describe_algorithms(sbi_text *json, sbi_text *text); // "[{...}, ...]", and lines
+
+// A parameter's value. WORD points into the row; REAL and INTEGER stand for themselves.
+typedef enum sbi_value_kind { SBI_NONE, SBI_BOOL, SBI_INTEGER, SBI_REAL, SBI_WORD, SBI_ARRAY } sbi_value_kind;
+typedef struct sbi_value {
+    sbi_value_kind kind;
+    int64_t integer; // also of BOOL, and of a seed (as 64 bits)
+    double real;     // also of INTEGER
+    char word[SBI_NAME];
+    sb_array *array; // float64, owned
+} sbi_value;
+// Reads a text by the row's type; SB_ERR_ARGUMENT names the parameter and says what was expected.
+sb_status sbi_value_read(const sbi_algorithm *algorithm, const sbi_parameter_row *row, const char *text, sbi_value *out, sb_error *err);
+void sbi_value_write(const sbi_value *value, sbi_text *out); // the text that reads back; an array: "array"
+const char *sbi_row_array(const char *type); // the SHAPE of the alternative `array SHAPE`, NULL without one
+
+// ---- model.c
+typedef struct sbi_size { char name[SBI_NAME]; int64_t value; } sbi_size; // value -1: the axis does not exist
+struct sb_model {
+    sbi_allocator allocator;
+    sbi_algorithm algorithm;
+    sbi_value values[SBI_PARAMETERS];
+    sb_dtype dtype; // of the data it was fitted on; 0: not fitted
+    sbi_size sizes[SBI_SIZES];
+    int size_count;
+    sb_array *arrays[SBI_FITTED]; // by row; NULL: absent
+    char *warnings; // "Category: sentence\n" each, "" if none
+    char **notes;   // key, text, key, text ..., keys ascending
+    int64_t note_count;
+};
+
+// A method call: inputs as checked, and its output. x is float32 or float64 [n, d].
+typedef struct sbi_call {
+    sb_context *ctx;
+    sb_model *model;       // of fit; else only to be read
+    const char *method;
+    const sb_array *x, *y, *weights; // y: as x, [n] or [n, t], or int64 [n] of classes; weights float64 [n]; both may be NULL
+    int64_t n, d;
+    sb_array *out;
+    int (*progress)(void *user, int64_t done, int64_t total); // may be NULL
+    void *user;
+} sbi_call;
+
+sb_status sbi_model_new(sb_context *ctx, const char *algorithm, sb_model **out, sb_error *err);
+void sbi_model_free(sb_model *model);
+sb_status sbi_model_set(sb_model *model, const char *parameter, const char *text, sb_error *err);
+sb_status sbi_model_set_array(sb_context *ctx, sb_model *model, const char *parameter, const sb_array *value, sb_error *err);
+sb_status sbi_model_note(sb_model *model, const char *key, const char *text, sb_error *err); // text NULL: takes it away
+sb_status sbi_model_fit(sb_context *ctx, sb_model *model, const char *method, const sb_data *data, sb_error *err);
+sb_status sbi_model_call(sb_context *ctx, const sb_model *model, const char *method, const sb_data *data, sb_array **out, sb_error *err);
+
+// Parameters, by name (which must be one of the row's).
+const sbi_value *sbi_model_value(const sb_model *model, const char *parameter);
+int64_t sbi_model_integer(const sb_model *model, const char *parameter);
+double sbi_model_real(const sb_model *model, const char *parameter);
+bool sbi_model_flag(const sb_model *model, const char *parameter);
+bool sbi_model_is(const sb_model *model, const char *parameter, const char *word); // 'word', or none by "none"
+uint64_t sbi_model_seed(const sb_model *model, const char *parameter);             // none: 0
+// Sizes, by name: a parameter's value, or one of the model. -1 where it is not set or its axis does not exist.
+int64_t sbi_model_size(const sb_model *model, const char *name);
+sb_status sbi_model_set_size(sb_model *model, const char *name, int64_t value, sb_error *err);
+// An array of the model by its row's name; NULL if absent. sbi_model_make makes it anew, zeros, of the row's dtype and shape
+// (owned by the model); sbi_model_fill writes it from numbers of the host: doubles rounded to the row's dtype, or integers.
+sb_array *sbi_model_array(const sb_model *model, const char *name);
+sb_status sbi_model_make(sb_context *ctx, sb_model *model, const char *name, sb_array **out, sb_error *err);
+sb_status sbi_model_fill(sb_context *ctx, sb_model *model, const char *name, const double *values, sb_error *err);
+sb_status sbi_model_fill_integers(sb_context *ctx, sb_model *model, const char *name, const int64_t *values, sb_error *err);
+// A line of the model's warnings: "ConvergenceWarning".
+sb_status sbi_model_warn(sb_model *model, const char *category, const char *format, ...) SBI_PRINTF(3, 4);
+// Every array by its row: there, of its dtype, its shape, or absent where it may be; then the row's own check.
+sb_status sbi_model_check_arrays(const sb_model *model, sb_error *err);
+// SB_ERR_INTERRUPTED where the caller wants no more.
+sb_status sbi_call_progress(const sbi_call *call, int64_t done, int64_t total, sb_error *err);
+
+// ---- host_numbers.c: arrays as numbers of the host
+// All elements as doubles (float32, float64, integers below 2^53); to be released with the context's allocator.
+sb_status sbi_read_reals(sb_context *ctx, const sb_array *a, double **out, sb_error *err);
+sb_status sbi_write_reals(sb_context *ctx, const double *values, sb_array *to, sb_error *err); // rounded to to's dtype
+// x, or where its dtype is another real one a new array *made (to be freed) of the same numbers, rounded once.
+sb_status sbi_array_as(sb_context *ctx, sb_dtype dtype, const sb_array *x, const sb_array **out, sb_array **made, sb_error *err);
+// S (T2) of terms of the host.
+double sbi_host_sum(int64_t n, const double *terms);
+// The score of a regressor whose predict is `predict`: R2, the mean over targets.
+sb_status sbi_regressor_score(sbi_call *call, sbi_method predict, sb_error *err);
+
+// ---- model_file.c
+sb_status sbi_model_save(const sb_model *model, const char *path, sb_error *err);
+sb_status sbi_model_load(sb_context *ctx, const char *path, sb_model **out, sb_error *err);
+// The same bytes in memory: *size of them, written to `to` (NULL: not) of `capacity` bytes.
+sb_status sbi_model_store(const sb_model *model, void *to, int64_t capacity, int64_t *size, sb_error *err);
+sb_status sbi_model_restore(sb_context *ctx, const void *bytes, int64_t size, sb_model **out, sb_error *err);
+sb_status sbi_model_digest(sb_context *ctx, const sb_model *model, uint8_t out[32], sb_error *err);
+#endif
