@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tables x[n, d], for one type.
 
-void REF(ref_columns)(int64_t n, int64_t d, int back, const REAL *x, const double *a, const double *b, REAL *y) {
+void REF(ref_columns)(int64_t n, int64_t d, int back, const REAL *x, const double *a, const double *b, int wide, void *y) {
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j < d; j++) {
             double t = (double)x[i * d + j];
@@ -17,7 +17,10 @@ void REF(ref_columns)(int64_t n, int64_t d, int back, const REAL *x, const doubl
                     t = t / b[j];
             }
             REAL r = (REAL)t;
-            y[i * d + j] = REF_CANON(r);
+            if (wide)
+                ((double *)y)[i * d + j] = ref_canon64(t);
+            else
+                ((REAL *)y)[i * d + j] = REF_CANON(r);
         }
 }
 

@@ -251,13 +251,15 @@ void ref_sgd_f64(int64_t n, int first, int nesterov, double learning_rate, doubl
                  double weight_decay, const double *g, double *p, double *m);
 
 // ---- ref_table.c: tables x[n, d] (T2, T12); the arguments are those of the records COLUMNS, MOMENTS, SEGMENTS, DISTANCE, NEAREST
-void ref_columns_f32(int64_t n, int64_t d, int back, const float *x, const double *a, const double *b, float *y);
+void ref_columns_f32(int64_t n, int64_t d, int back, const float *x, const double *a, const double *b, int wide,
+                     void *y);
 void ref_moments_f32(int64_t n, int64_t d, const float *x, const double *w, double *out);
 void ref_segments_f32(int64_t n, int64_t d, int64_t k, const float *x, const int32_t *label, const double *w, double *sums,
                       double *totals);
 void ref_distances_f32(int64_t n, int64_t m, int64_t d, int root, const float *x, const float *c, void *out);
 void ref_nearest_f32(int64_t n, int64_t m, int64_t d, const float *x, const float *c, int32_t *label, double *distance);
-void ref_columns_f64(int64_t n, int64_t d, int back, const double *x, const double *a, const double *b, double *y);
+void ref_columns_f64(int64_t n, int64_t d, int back, const double *x, const double *a, const double *b, int wide,
+                     void *y);
 void ref_moments_f64(int64_t n, int64_t d, const double *x, const double *w, double *out);
 void ref_segments_f64(int64_t n, int64_t d, int64_t k, const double *x, const int32_t *label, const double *w, double *sums,
                       double *totals);

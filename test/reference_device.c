@@ -217,7 +217,12 @@ static sb_status reference_operation(const sbi_device *device, const sbi_op *op,
             ref_sgd_f32(n[0], n[1] != 0, n[2] != 0, (float)r[0], (float)r[1], (float)r[2], (float)r[3], in[0], out[0],
                         out[1]);
         return SB_OK;
-    case SBI_OP_COLUMNS: TYPED(ref_columns, n[0], n[1], n[2] != 0, in[0], in[1], in[2], out[0]); return SB_OK;
+    case SBI_OP_COLUMNS:
+        if (op->in[0]->dtype == SB_F64)
+            ref_columns_f64(n[0], n[1], n[2] != 0, in[0], in[1], in[2], 1, out[0]);
+        else
+            ref_columns_f32(n[0], n[1], n[2] != 0, in[0], in[1], in[2], wide, out[0]);
+        return SB_OK;
     case SBI_OP_MOMENTS:
         if (op->in[0]->dtype == SB_F64)
             ref_moments_f64(n[0], n[1], in[0], in[1], out[0]);

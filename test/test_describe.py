@@ -22,7 +22,7 @@ def ask(*arguments, **environment):
 def main():
     text, said = ask("describe"), ask("describe", "--json")
     d = json.loads(said)
-    assert (d["samebits"], d["format"], d["algorithms"]) == ("description", 1, []), d
+    assert (d["samebits"], d["format"]) == ("description", 1), d
     lanes = {words[0]: words[1] for words in (line.split() for line in ask("verify", "--list").splitlines())}
     named = {lane for operation in d["operations"] for lane in operation["lanes"]}
     assert named == {lane for lane, kind in lanes.items() if kind != "model"}, named ^ set(lanes)
@@ -45,6 +45,17 @@ def main():
         proof = function["proof"]
         assert not proof or any(row[7] == proof["sha256"] and int(row[3]) == proof["misrounded"] for row in proofs.values()), function
     assert sum(f["proof"] is not None for f in d["functions"]) == len(proofs), "a proof is lost"
+    # The algorithms are those of the rows, told in full; each has its lanes.
+    with open(f"{ROOT}/src/learn/algorithms.def", encoding="utf-8") as file:
+        rows = re.findall(r"^(ALGORITHM|PARAMETER|SURFACE|FITTED|KEPT|METHOD)\((\w+)(?:, (\w+))?", file.read(), re.M)
+    for algorithm in d["algorithms"]:
+        name = algorithm["name"]
+        told = {(kind, each["name"]) for key, row, other in (("parameters", "PARAMETER", "SURFACE"), ("fitted", "FITTED", "KEPT"), ("methods", "METHOD", ""))
+                for each in algorithm[key] for kind in [other if each.get("surface") or each.get("kept") else row]}
+        assert told == {(row, item) for row, owner, item in rows if owner == name and row != "ALGORITHM"}, (name, told)
+        assert {name, f"{name}_f64"} <= lanes.keys() and re.search(rf"^  {name} ", text, re.M), name
+        assert all(each["about"].endswith(".") for key in ("parameters", "fitted", "methods") for each in algorithm[key]), name
+    assert [a["name"] for a in d["algorithms"]] == [owner for row, owner, _ in rows if row == "ALGORITHM"]
     levels = {level["level"]: level["error"] for level in d["levels"]}
     assert levels["plain"] is None and all(e in errors | {None} for e in levels.values()), levels
     with tempfile.TemporaryDirectory() as folder:

@@ -198,9 +198,9 @@ class Amalgam:
         files, rooms = [], (self.root / "CMakeLists.txt").read_text(encoding="utf-8")
         for room in re.search(r"set\(ROOMS ([^)]*)\)", rooms).group(1).split():
             listed = re.sub(r"#[^\n]*", "", (self.src / room / "sources.cmake").read_text(encoding="utf-8"))
-            names = {p.name for p in (self.src / room).glob("*.c")}
-            words = set(re.findall(r"[\w./]+", listed))
-            files += sorted(n for n in names if n[:-2] in words or f"src/{room}/{n}" in words)
+            names = {p.name for p in (self.src / room).rglob("*.c")}
+            words = {word.split("/")[-1] for word in re.findall(r"[\w./]+", listed)}  # (names are unique in the tree)
+            files += sorted(n for n in names if n[:-2] in words or n in words)
         return files
 
     def host(self):
@@ -215,7 +215,7 @@ class Amalgam:
             headers, body = texts[name]
             stem = name[:-2]
             own = {n: f"{stem}_{n}" for n, where in count.items() if name in where and (len(where) > 1 or n in LIBRARY)}
-            for start in set(re.findall(r"\b([a-z]\w*_)##", body)):  # names that macros make
+            for start in set(re.findall(r"\b(?!sbi?_)([a-z]\w*_)##", body)):  # names of its own that macros make
                 own |= {n: f"{stem}_{n}" for n in re.findall(rf"\b{start}\w*", body)}
             body = rename(body, own)
             undefine = "".join(f"#undef {m}\n" for m in macros(body) if m != "_GNU_SOURCE")

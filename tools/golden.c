@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// golden FILE [--check | --replace]: writes the golden values, by running every lane over the reference alone.
+// golden FILE [--check | --replace | --lanes A,B]: writes the golden values, by running every lane over the reference alone.
 //
 // A line that is there already may not change or go: then nothing is written and the exit status is 1. New lines are
 // welcome. --check writes nothing and also fails where a line is missing. --replace lets lines change (before a contract
-// is frozen, when a fixture changes).
+// is frozen, when a fixture changes). --lanes runs these alone, for whoever adds one: the lines of all others stay as they are.
 #include "verify.h"
 
 #include "reference_device.h"
@@ -117,16 +117,48 @@ static int write_table(const char *path, const sbi_cells *cells, bool check, boo
     return 0;
 }
 
+// Whether a lane is one of the list "A,B"; all are where there is no list.
+static bool listed(const char *list, const char *lane) {
+    size_t length = strlen(lane);
+    for (const char *at = list; at && (at = strstr(at, lane)) != NULL; at += length) {
+        if ((at == list || at[-1] == ',') && (at[length] == ',' || !at[length])) {
+            return true;
+        }
+    }
+    return !list;
+}
+
+// The lines of the table whose lanes are not listed.
+static int keep_others(const char *path, const char *list, sbi_references *old, sbi_cells *cells) {
+    sb_error err = {.status = SB_OK};
+    uint8_t *bytes = NULL;
+    int64_t size = 0;
+    if (sbi_file_read(&sbi_malloc_allocator, path, 1 << 28, &bytes, &size, &err) != SB_OK ||
+        sbi_references_read((const char *)bytes, (size_t)size, old, &err) != SB_OK) {
+        return fail(&err);
+    }
+    for (int64_t i = 0; i < old->count; i++) {
+        sbi_cell *cell = listed(list, old->rows[i].lane) ? NULL : sbi_cells_add(cells);
+        if (cell) {
+            *cell = old->rows[i];
+        }
+    }
+    sbi_release(&sbi_malloc_allocator, bytes);
+    return 0;
+}
+
 int main(int argc, char **argv) {
     bool check = argc == 3 && strcmp(argv[2], "--check") == 0, replace = argc == 3 && strcmp(argv[2], "--replace") == 0;
-    if (argc < 2 || argc > 3 || (argc == 3 && !check && !replace)) {
-        fprintf(stderr, "usage: golden FILE [--check | --replace]\n");
+    const char *lanes = argc == 4 && strcmp(argv[2], "--lanes") == 0 ? argv[3] : NULL;
+    sbi_references old = {0};
+    if (argc != 2 && !check && !replace && !lanes) {
+        fprintf(stderr, "usage: golden FILE [--check | --replace | --lanes A,B]\n");
         return 2;
     }
     int64_t count = 0, at = 0;
     for (const sbi_lane *const *file = sbi_lane_files; *file; file++) {
         for (const sbi_lane *lane = *file; lane->name; lane++) {
-            count++;
+            count += listed(lanes, lane->name);
         }
     }
     sb_error err = {.status = SB_OK};
@@ -137,7 +169,9 @@ int main(int argc, char **argv) {
     }
     for (const sbi_lane *const *file = sbi_lane_files; *file; file++) {
         for (const sbi_lane *lane = *file; lane->name; lane++) {
-            jobs[at++].lane = lane;
+            if (listed(lanes, lane->name)) {
+                jobs[at++].lane = lane;
+            }
         }
     }
     sbi_pool_run(pool, count, run_lane, jobs);
@@ -162,6 +196,7 @@ int main(int argc, char **argv) {
         sbi_cells_free(&jobs[i].cells);
     }
     sbi_release(&sbi_malloc_allocator, jobs);
+    failed += count == 0 || (lanes && keep_others(argv[1], lanes, &old, &all));
     sbi_cells_sort(&all);
     for (int64_t i = 1; i < all.count; i++) {
         if (sbi_cell_order(&all.items[i - 1], &all.items[i]) == 0) {
@@ -171,5 +206,6 @@ int main(int argc, char **argv) {
     }
     int status = failed || all.failed ? 1 : write_table(argv[1], &all, check, replace);
     sbi_cells_free(&all);
+    sbi_references_free(&old);
     return status;
 }

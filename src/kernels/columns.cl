@@ -3,20 +3,24 @@
 // rows (contract T2).
 #include "sum.h"
 
-// y = RN((x - a) / b), or RN(x b + a) backwards: a[d] and b[d] in binary64, either may be missing. A group is 4,096 / d
-// rows (at least 1).
+// y = RN((x - a) / b), or RN(x b + a) backwards: a[d] and b[d] in binary64, either may be missing; or the same unrounded,
+// wide. A group is 4,096 / d rows (at least 1).
 KERNEL void NAME(k_columns)(GLOBAL const T *RESTRICT x, GLOBAL const f64 *RESTRICT a, GLOBAL const f64 *RESTRICT b,
-                            GLOBAL T *RESTRICT y, i64 n, i64 d, i32 has_a, i32 has_b, i32 back GROUP_PARAM) {
+                            GLOBAL T *RESTRICT y, GLOBAL f64 *RESTRICT wide, i64 n, i64 d, i32 has_a, i32 has_b, i32 back,
+                           i32 widens GROUP_PARAM) {
     i64 together = d < 4096 ? 4096 / d : 1, row = GROUP() * together, end = row + together < n ? row + together : n;
     for (; row < end; row++) {
         GLOBAL const T *from = x + row * d;
-        GLOBAL T *to = y + row * d;
         for (i64 j = 0; j < d; j += 256) {
             PHASE(l, sbi_lanes(d - j, 256)) {
                 f64 t = (f64)from[j + l], shift = has_a ? a[j + l] : K(0.0), scale = has_b ? b[j + l] : K(1.0);
                 f64 there = (has_a ? t - shift : t) / scale, home = t * scale;
                 home = has_a ? home + shift : home;
-                to[j + l] = NAME(sbi_canon)((T)(back ? home : there));
+                f64 value = sbi_canon_f64(back ? home : there);
+                if (widens)
+                    wide[row * d + j + l] = value;
+                else
+                    y[row * d + j + l] = NAME(sbi_canon)((T)value);
             } LANE_END
         }
     }
@@ -26,35 +30,37 @@ KERNEL void NAME(k_columns)(GLOBAL const T *RESTRICT x, GLOBAL const f64 *RESTRI
 FN f64 NAME(sbi_term_weight)(T x, f64 weight) { return x == x ? weight : K(0.0); }
 
 #define FOLD_NAME NAME(k_weight_block)
-#define FOLD_PARAMS GLOBAL const T *RESTRICT x, GLOBAL const f64 *RESTRICT w, i32 weighted
-#define FOLD_TERM(i, j, o) NAME(sbi_term_weight)(x[i], weighted ? w[j] : K(1.0))
+#define FOLD_PARAMS GLOBAL const T *RESTRICT x, GLOBAL const f64 *RESTRICT weights, i32 weighted
+#define FOLD_TERM(i, j, o) NAME(sbi_term_weight)(x[i], weighted ? weights[j] : K(1.0))
 #define FOLD_AHEAD(WORD, i) WORD(x + (i))
 #include "fold_block.h"
 
 #define FOLD_NAME NAME(k_moment_block)
-#define FOLD_PARAMS GLOBAL const T *RESTRICT x, GLOBAL const f64 *RESTRICT w, i32 weighted
-#define FOLD_TERM(i, j, o) (x[i] == x[i] ? (weighted ? w[j] * (f64)x[i] : (f64)x[i]) : K(0.0))
+#define FOLD_PARAMS GLOBAL const T *RESTRICT x, GLOBAL const f64 *RESTRICT weights, i32 weighted
+#define FOLD_TERM(i, j, o) (x[i] == x[i] ? (weighted ? weights[j] * (f64)x[i] : (f64)x[i]) : K(0.0))
 #define FOLD_AHEAD(WORD, i) WORD(x + (i))
 #include "fold_block.h"
 
+#if T_BITS == 32
 FN f64 sbi_weighted_square(f64 x, f64 mean, f64 weight, i32 weighted) {
     f64 t = x - mean, square = t * t;
     square = weighted ? weight * square : square;
     return x == x ? square : K(0.0);
 }
+#endif
 
 #define FOLD_NAME NAME(k_second_block)
-#define FOLD_PARAMS GLOBAL const T *RESTRICT x, GLOBAL const f64 *RESTRICT w, i32 weighted, GLOBAL const f64 *RESTRICT mean
-#define FOLD_TERM(i, j, o) sbi_weighted_square((f64)x[i], mean[o], weighted ? w[j] : K(1.0), weighted)
+#define FOLD_PARAMS GLOBAL const T *RESTRICT x, GLOBAL const f64 *RESTRICT weights, i32 weighted, GLOBAL const f64 *RESTRICT mean
+#define FOLD_TERM(i, j, o) sbi_weighted_square((f64)x[i], mean[o], weighted ? weights[j] : K(1.0), weighted)
 #define FOLD_AHEAD(WORD, i) WORD(x + (i))
 #include "fold_block.h"
 
 // Extremes of the numbers that are there and weigh something; +inf, -inf where there are none.
 #define FOLD_NAME NAME(k_low_block)
-#define FOLD_PARAMS GLOBAL const T *RESTRICT x, GLOBAL const f64 *RESTRICT w, i32 weighted
+#define FOLD_PARAMS GLOBAL const T *RESTRICT x, GLOBAL const f64 *RESTRICT weights, i32 weighted
 #define FOLD_TYPE T
 #define FOLD_START (-NAME(SBI_LEAST))
-#define FOLD_TERM(i, j, o) (x[i] == x[i] && !(weighted && w[j] == K(0.0)) ? x[i] : -NAME(SBI_LEAST))
+#define FOLD_TERM(i, j, o) (x[i] == x[i] && !(weighted && weights[j] == K(0.0)) ? x[i] : -NAME(SBI_LEAST))
 #define FOLD_AHEAD(WORD, i) WORD(x + (i))
 #define FOLD(a, b) NAME(sbi_min)(a, b)
 #define FOLD_TOTAL(a) (a)
@@ -62,10 +68,10 @@ FN f64 sbi_weighted_square(f64 x, f64 mean, f64 weight, i32 weighted) {
 #include "fold_block.h"
 
 #define FOLD_NAME NAME(k_high_block)
-#define FOLD_PARAMS GLOBAL const T *RESTRICT x, GLOBAL const f64 *RESTRICT w, i32 weighted
+#define FOLD_PARAMS GLOBAL const T *RESTRICT x, GLOBAL const f64 *RESTRICT weights, i32 weighted
 #define FOLD_TYPE T
 #define FOLD_START NAME(SBI_LEAST)
-#define FOLD_TERM(i, j, o) (x[i] == x[i] && !(weighted && w[j] == K(0.0)) ? x[i] : NAME(SBI_LEAST))
+#define FOLD_TERM(i, j, o) (x[i] == x[i] && !(weighted && weights[j] == K(0.0)) ? x[i] : NAME(SBI_LEAST))
 #define FOLD_AHEAD(WORD, i) WORD(x + (i))
 #define FOLD(a, b) NAME(sbi_max)(a, b)
 #define FOLD_TOTAL(a) (a)
@@ -105,8 +111,8 @@ KERNEL void NAME(k_segment_block)(GLOBAL const T *RESTRICT x, GLOBAL const f64 *
             i64 row = ordered ? order[low + j] : low + j;
             GLOBAL const T *from = x + row * d + column;
             f64 weight = weighted ? w[row] : K(1.0);
-            i32 a = j % 32 * 64;
-            PHASE(l, width) { acc[a + l] = acc[a + l] + (weighted ? weight * (f64)from[l] : (f64)from[l]); } LANE_END
+            i32 lane = j % 32 * 64;
+            PHASE(l, width) { acc[lane + l] = acc[lane + l] + (weighted ? weight * (f64)from[l] : (f64)from[l]); } LANE_END
         }
         for (i32 s = lanes / 2; s > 0; s /= 2) {
             for (i32 i = 0; i < s; i++) {

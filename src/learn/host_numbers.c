@@ -63,30 +63,37 @@ sb_status sbi_array_as(sb_context *ctx, sb_dtype dtype, const sb_array *x, const
     return status;
 }
 
-static double block_sum(int64_t n, const double *terms) {
-    double a[32] = {0};
-    for (int64_t j = 0; j < n; j++) a[j % 32] = a[j % 32] + terms[j];
+// The block's accumulators, then the tree. b NULL: terms a.
+static double block_sum(int64_t n, const double *a, const double *b) {
+    double sum[32] = {0};
+    const int64_t tail = n - n % 32;
+    for (int64_t j = 0; j < tail; j += 32)
+        for (int l = 0; l < 32; l++) sum[l] = sum[l] + (b ? a[j + l] * b[j + l] : a[j + l]);
+    for (int64_t j = tail; j < n; j++) sum[j - tail] = sum[j - tail] + (b ? a[j] * b[j] : a[j]);
     for (int s = 16; s > 0; s /= 2)
-        for (int i = 0; i < s; i++) a[i] = a[i] + a[i + s];
-    return a[0] + 0.0;
+        for (int i = 0; i < s; i++) sum[i] = sum[i] + sum[i + s];
+    return sum[0] + 0.0;
 }
 
-// Totals of blocks are kept a level each until there are 4,096: 32 times 2^24 terms and more.
-double sbi_host_sum(int64_t n, const double *terms) {
+// Totals of blocks are kept until there are 4,096: 32 times 2^24 terms and more.
+static double sum_of(int64_t n, const double *a, const double *b) {
     double level[2][32] = {{0}};
-    if (n <= 4096) return block_sum(n, terms);
+    if (n <= 4096) return block_sum(n, a, b);
     const int64_t blocks = (n - 1) / 4096 + 1;
-    for (int64_t b = 0; b < blocks; b++) {
-        const int64_t first = 4096 * b, here = n - first < 4096 ? n - first : 4096;
-        level[0][b % 32] = level[0][b % 32] + block_sum(here, terms + first);
-        if (b % 4096 == 4095 || b == blocks - 1) {
-            const int64_t run = b / 4096 % 32;
-            level[1][run] = level[1][run] + block_sum(32, level[0]);
+    for (int64_t block = 0; block < blocks; block++) {
+        const int64_t first = 4096 * block, here = n - first < 4096 ? n - first : 4096;
+        level[0][block % 32] = level[0][block % 32] + block_sum(here, a + first, b ? b + first : NULL);
+        if (block % 4096 == 4095 || block == blocks - 1) {
+            const int64_t run = block / 4096 % 32;
+            level[1][run] = level[1][run] + block_sum(32, level[0], NULL);
             memset(level[0], 0, sizeof level[0]);
         }
     }
-    return block_sum(32, level[1]);
+    return block_sum(32, level[1], NULL);
 }
+
+double sbi_host_sum(int64_t n, const double *terms) { return sum_of(n, terms, NULL); }
+double sbi_host_dot(int64_t n, const double *a, const double *b) { return sum_of(n, a, b); }
 
 // For each target: 1 - S(w (y - p)^2) / S(w (y - mean)^2), mean = S(w y) / S(w); where the divisor is 0: 1 if the dividend is
 // 0, too, else 0. Then the mean over targets.

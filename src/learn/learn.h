@@ -21,13 +21,14 @@ typedef struct sbi_parameter_row { const char *name, *type, *value, *about; bool
 typedef struct sbi_fitted_row { const char *name, *dtype, *shape, *about; bool kept; } sbi_fitted_row;
 typedef struct sbi_method_row { const char *name, *dtype, *shape, *about; sbi_method run; } sbi_method_row;
 
-enum { SBI_PARAMETERS = 40, SBI_FITTED = 32, SBI_METHODS = 16, SBI_SIZES = 16, SBI_NAME = 32 }; // the most of one algorithm
+enum { SBI_PARAMETERS = 40, SBI_FITTED = 32, SBI_METHODS = 16, SBI_PROOFS = 12, SBI_SIZES = 16, SBI_NAME = 32 }; // the most of one algorithm
 typedef struct sbi_algorithm {
     const char *name, *class_name, *module, *kind, *input, *about;
     sbi_model_check check;
     sbi_parameter_row parameters[SBI_PARAMETERS];
     sbi_fitted_row fitted[SBI_FITTED];
     sbi_method_row methods[SBI_METHODS]; // each list ends with a row without a name
+    const char *proofs[SBI_PROOFS];      // settings of its lane, "a=1 b=x" each, NULL last
 } sbi_algorithm;
 
 int64_t sbi_algorithm_count(void);
@@ -117,6 +118,7 @@ sb_status sbi_write_reals(sb_context *ctx, const double *values, sb_array *to, s
 sb_status sbi_array_as(sb_context *ctx, sb_dtype dtype, const sb_array *x, const sb_array **out, sb_array **made, sb_error *err);
 // S (T2) of terms of the host.
 double sbi_host_sum(int64_t n, const double *terms);
+double sbi_host_dot(int64_t n, const double *a, const double *b); // S(RN64(a b))
 // The score of a regressor whose predict is `predict`: R2, the mean over targets.
 sb_status sbi_regressor_score(sbi_call *call, sbi_method predict, sb_error *err);
 

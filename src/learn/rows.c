@@ -4,19 +4,20 @@
 
 #include <string.h>
 
-typedef enum row_kind { ROW_ALGORITHM, ROW_PARAMETER, ROW_SURFACE, ROW_FITTED, ROW_KEPT, ROW_METHOD } row_kind;
-typedef struct row {
+typedef enum row_kind { ROW_ALGORITHM, ROW_PARAMETER, ROW_SURFACE, ROW_FITTED, ROW_KEPT, ROW_METHOD, ROW_PROOF } row_kind;
+typedef struct def_row {
     row_kind kind;
     const char *algorithm, *text[5];
     sbi_method run;
     sbi_model_check check;
-} row;
+} def_row;
 
 #define ALGORITHM(name, class_name, module, kind, input, about) sb_status sbi_##name##_check(const sb_model *model, sb_error *err);
 #define PARAMETER(algorithm, name, type, value, about)
 #define SURFACE(algorithm, name, type, value, about)
 #define FITTED(algorithm, name, dtype, shape, about)
 #define KEPT(algorithm, name, dtype, shape, about)
+#define PROOF(algorithm, settings)
 #define METHOD(algorithm, name, dtype, shape, about) sb_status sbi_##algorithm##_##name(sbi_call *call, sb_error *err);
 #include "algorithms.def"
 #undef ALGORITHM
@@ -25,6 +26,7 @@ typedef struct row {
 #undef FITTED
 #undef KEPT
 #undef METHOD
+#undef PROOF
 
 #define ALGORITHM(name, class_name, module, kind, input, about) \
     {ROW_ALGORITHM, #name, {#class_name, module, kind, input, about}, NULL, sbi_##name##_check},
@@ -34,7 +36,8 @@ typedef struct row {
 #define KEPT(algorithm, name, dtype, shape, about) {ROW_KEPT, #algorithm, {#name, dtype, shape, about}, NULL, NULL},
 #define METHOD(algorithm, name, dtype, shape, about) \
     {ROW_METHOD, #algorithm, {#name, dtype, shape, about}, sbi_##algorithm##_##name, NULL},
-static const row rows[] = {
+#define PROOF(algorithm, settings) {ROW_PROOF, #algorithm, {settings}, NULL, NULL},
+static const def_row rows[] = {
 #include "algorithms.def"
 };
 enum { ROWS = sizeof rows / sizeof *rows };
@@ -48,7 +51,7 @@ int64_t sbi_algorithm_count(void) {
 // The algorithm whose first row is number `at`. (test_learn holds that no list is longer than its place.)
 static void gather_rows(int at, sbi_algorithm *out) {
     const char *const *t = rows[at].text;
-    int parameters = 0, fitted = 0, methods = 0;
+    int parameters = 0, fitted = 0, methods = 0, proofs = 0;
     *out = (sbi_algorithm){.name = rows[at].algorithm, .class_name = t[0], .module = t[1], .kind = t[2], .input = t[3],
                            .about = t[4], .check = rows[at].check};
     for (int i = at + 1; i < ROWS && rows[i].kind != ROW_ALGORITHM; i++) {
@@ -65,6 +68,9 @@ static void gather_rows(int at, sbi_algorithm *out) {
             break;
         case ROW_METHOD:
             if (methods < SBI_METHODS - 1) out->methods[methods++] = (sbi_method_row){t[0], t[1], t[2], t[3], rows[i].run};
+            break;
+        case ROW_PROOF:
+            if (proofs < SBI_PROOFS - 1) out->proofs[proofs++] = t[0];
             break;
         case ROW_ALGORITHM: break;
         }

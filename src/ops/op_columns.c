@@ -7,8 +7,9 @@ enum { N, D, BACK, K = BACK };
 
 static sb_status columns_kernels(sb_context *ctx, const sbi_op *op, sb_error *err) {
     const int64_t d = op->n[D], together = d < 4096 ? 4096 / d : 1;
-    const sbi_arg args[] = {SBI_IN(op->in[0]), SBI_IN(op->in[1]), SBI_IN(op->in[2]), SBI_OUT(op->out[0]), SBI_INT(op->n[N]), SBI_INT(d),
-                            SBI_INT(op->in[1] != NULL), SBI_INT(op->in[2] != NULL), SBI_INT(op->n[BACK])};
+    const sbi_arg args[] = {SBI_IN(op->in[0]), SBI_IN(op->in[1]), SBI_IN(op->in[2]), SBI_OUT(op->out[0]), SBI_OUT(op->out[0]),
+                            SBI_INT(op->n[N]), SBI_INT(d), SBI_INT(op->in[1] != NULL), SBI_INT(op->in[2] != NULL), SBI_INT(op->n[BACK]),
+                            SBI_INT(op->out[0]->dtype != op->in[0]->dtype)};
     return sbi_launch(ctx, SBI_TYPED(op->in[0]->dtype, k_columns), sbi_groups(op->n[N], together), args, err);
 }
 
@@ -23,7 +24,7 @@ sb_status sbi_columns(sb_context *ctx, const sb_array *x, const sb_array *a, con
     sb_status status;
     if ((status = sbi_check_real(x, "x", err)) || (status = sbi_check_ndim(x, "x", 2, err)) ||
         (status = check_column(a, "a", x->shape[1], err)) || (status = check_column(b, "b", x->shape[1], err)) ||
-        (status = sbi_check_dtype(y, "y", x->dtype, err)) || (status = sbi_check_like(y, "y", x, "x", err)))
+        (y->dtype != SB_F64 && (status = sbi_check_dtype(y, "y", x->dtype, err))) || (status = sbi_check_like(y, "y", x, "x", err)))
         return status;
     const sbi_op op = {.id = SBI_OP_COLUMNS, .kernels = columns_kernels, .in = {x, a, b}, .out = {y},
                        .n = {x->shape[0], x->shape[1], back != 0}};
@@ -52,11 +53,11 @@ static sb_status moments_kernels(sb_context *ctx, const sbi_op *op, sb_error *er
     extreme.first = SBI_TYPED(type, k_high_block);
     extreme.above = SBI_TYPED(type, k_max_block);
     if ((status = sbi_fold_run(ctx, &extreme, NULL, high, err))) goto done;
-    const sbi_arg args[] = {SBI_IN(low), SBI_IN(high), SBI_OUT(&row), SBI_INT(d)};
+    const sbi_arg args[] = {SBI_IN(low), SBI_IN(high), {.out = row.data}, SBI_INT(d)};
     if ((status = sbi_launch(ctx, SBI_TYPED(type, k_moment_mean), sbi_groups(d, 4096), args, err))) goto done;
     fold.first = SBI_TYPED(type, k_second_block);
     fold.inputs = 4;
-    fold.input[3] = (sbi_arg)SBI_IN(&mean);
+    fold.input[3] = (sbi_arg){.in = mean.data};
     row.data += 16 * d;
     status = sbi_fold_run(ctx, &fold, NULL, &row, err);
 done:

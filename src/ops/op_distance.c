@@ -75,7 +75,7 @@ static sb_status nearest_kernels(sb_context *ctx, const sbi_op *op, sb_error *er
         result.shape[0] = m;
         result.shape[1] = rows;
         result.size = m * rows;
-        const sbi_arg args[] = {SBI_IN(&part), SBI_IN(c), SBI_IN(&result), SBI_IN(points), SBI_IN(&norm),
+        const sbi_arg args[] = {{.in = part.data}, SBI_IN(c), {.in = result.data}, SBI_IN(points), {.in = norm.data},
                                 {.out = op->out[0]->data + first * 4}, {.out = op->out[1] ? op->out[1]->data + first * 8 : NULL},
                                 SBI_INT(rows), SBI_INT(m), SBI_INT(d), SBI_INT(op->out[1] != NULL), SBI_REAL(largest),
                                 SBI_REAL(2.0 * 1.01 * k * u / (1.0 - k * u)), SBI_REAL(1.01 * 0x1p-53 * (double)(4 * d + 200)),

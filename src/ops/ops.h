@@ -145,7 +145,7 @@ sb_status sbi_sgd(SBI_CTX, const sb_sgd_options *options, const sb_array *g, sb_
 sb_status sbi_copy(SBI_CTX, const sb_array *from, sb_array *to, sb_error *err);
 
 // What estimators need beyond that, without an exported form.
-// y = RN((x - a) / b), with `back` RN(x b + a): x, y real [n, d], a, b float64 [d] or NULL.
+// y = RN((x - a) / b), with `back` RN(x b + a): x, y real [n, d], a, b float64 [d] or NULL. y may be float64 where x is not.
 sb_status sbi_columns(SBI_CTX, const sb_array *x, const sb_array *a, const sb_array *b, int back, sb_array *y, sb_error *err);
 // Moments of the columns of x[n, d], out[5, d] float64: W = S(w); the mean S(w x) / W; S(w (x - mean)^2); the least and the greatest
 // number. NaN is absent. weights float64 [n] at least 0, 0: absent; NULL: 1 each. Where least is greatest, that is the mean.

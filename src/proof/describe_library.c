@@ -4,6 +4,7 @@
 // build, and no list is kept by hand. What no lane does in float64 is tried: the lane runs again with float64 arrays, and
 // the error by which it is refused is written down.
 #include "kernels.h"
+#include "learn.h"
 #include "ops.h"
 #include "proof.h"
 #include "report.h"
@@ -309,7 +310,10 @@ static void tell(sb_report *report, const survey *s) {
         tell_function(report, i, &s->functions[i], first);
         first = false;
     }
-    sbi_text_add(&report->json, "\n ],\n \"algorithms\": []}\n");
+    sbi_text_add(&report->text, "algorithms\n");
+    sbi_text_add(&report->json, "\n ],\n \"algorithms\": ");
+    sbi_describe_algorithms(&report->json, &report->text);
+    sbi_text_add(&report->json, "}\n");
 }
 
 sb_status sbi_describe(sb_context *ctx, const char *proofs, size_t size, sb_report **out, sb_error *err) {

@@ -20,6 +20,8 @@ const sbi_lane *const sbi_lane_files[] = {
     sbi_lanes_random,
     sbi_lanes_optimizer,
     sbi_lanes_linalg,
+    sbi_lanes_table,
+    sbi_lanes_estimators,
     sbi_lanes_model,
     NULL,
 };

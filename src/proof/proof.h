@@ -77,7 +77,7 @@ typedef struct sbi_lane {
 // The lanes: one array per file, ended by a row without a name, listed in lanes.c.
 extern const sbi_lane sbi_lanes_gemm[], sbi_lanes_attention[], sbi_lanes_reduce[], sbi_lanes_element[], sbi_lanes_function[],
     sbi_lanes_softmax[], sbi_lanes_norm[], sbi_lanes_rotary[], sbi_lanes_embedding[], sbi_lanes_scan[], sbi_lanes_histogram[], sbi_lanes_sort[], sbi_lanes_random[],
-    sbi_lanes_optimizer[], sbi_lanes_linalg[], sbi_lanes_model[];
+    sbi_lanes_optimizer[], sbi_lanes_linalg[], sbi_lanes_table[], sbi_lanes_estimators[], sbi_lanes_model[];
 extern const sbi_lane *const sbi_lane_files[]; // NULL last
 
 // standard, except: odd under SBI_FIX_ODD, 0 under SBI_FIX_EMPTY, 1 under SBI_FIX_ONE.

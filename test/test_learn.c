@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: Apache-2.0
+// Estimators: the mechanism (parameters from text, methods, arrays, files, digests, errors), and small cases with known
+// answers, each at every level and thread count.
+#include "contexts.h"
+#include "learn.h"
+
+#include <stdio.h>
+
+#define SHAPE(...) ((const int64_t[]){__VA_ARGS__})
+#define FITS(model, method, ...) (sb_model_fit(c.ctx, model, method, &(sb_data){.size = sizeof(sb_data), __VA_ARGS__}, &err) == SB_OK)
+
+static sb_error err;
+
+static sb_model *made(sb_context *ctx, const char *name) {
+    sb_model *model = NULL;
+    CHECK(sb_model_new(ctx, name, &model, &err) == SB_OK, "%s", err.message);
+    if (!model) exit(test_end());
+    return model;
+}
+
+static void set(sb_model *model, const char *name, const char *text) {
+    CHECK(sb_model_set(model, name, text, &err) == SB_OK, "%s", err.message);
+}
+
+// One number of a fitted array.
+static double at(const sb_model *model, const char *name, int64_t index) {
+    const sb_array *a = sb_model_array(model, name);
+    unsigned char bytes[8192] = {0};
+    double d = 0.0;
+    CHECK(a && (size_t)sb_array_size(a) * sb_dtype_size(sb_array_dtype(a)) <= sizeof bytes, "%s", name);
+    if (!a || sb_array_read(a, bytes, (size_t)sb_array_size(a) * sb_dtype_size(sb_array_dtype(a)), &err) != SB_OK) return 0.0;
+    float f;
+    int32_t i;
+    int64_t l;
+    switch (sb_array_dtype(a)) {
+    case SB_F32: memcpy(&f, bytes + 4 * index, 4); return (double)f;
+    case SB_I32: memcpy(&i, bytes + 4 * index, 4); return i;
+    case SB_I64: memcpy(&l, bytes + 8 * index, 8); return (double)l;
+    default: memcpy(&d, bytes + 8 * index, 8); return d;
+    }
+}
+
+static sb_array *called(sb_context *ctx, const sb_model *model, const char *method, const sb_array *x) {
+    sb_array *out = NULL;
+    const sb_data data = {.size = sizeof data, .x = x};
+    CHECK(sb_model_call(ctx, model, method, &data, &out, &err) == SB_OK, "%s: %s", method, err.message);
+    if (!out) exit(test_end());
+    return out;
+}
+
+// ---- the mechanism
+
+static void test_rows(void) {
+    CHECK(sb_algorithm_count() >= 3 && !sb_algorithm_name(-1) && !sb_algorithm_name(sb_algorithm_count()), "names");
+    for (int64_t i = 0; i < sb_algorithm_count(); i++) {
+        sbi_algorithm a;
+        sbi_value value;
+        CHECK(sbi_algorithm_at(i, &a) && strcmp(a.name, sb_algorithm_name(i)) == 0, "row %lld", (long long)i);
+        // A list that fills its place may have lost a row.
+        CHECK(!a.parameters[SBI_PARAMETERS - 2].name && !a.fitted[SBI_FITTED - 2].name && !a.methods[SBI_METHODS - 2].name && !a.proofs[SBI_PROOFS - 2],
+              "%s has too many rows", a.name);
+        for (const sbi_parameter_row *p = a.parameters; p->name; p++) {
+            CHECK(strlen(p->name) < SBI_NAME && sbi_value_read(&a, p, p->value, &value, &err) == SB_OK, "default of %s.%s: %s", a.name, p->name, err.message);
+            CHECK(sbi_value_read(&a, p, "no such value", &value, NULL) == SB_ERR_ARGUMENT, "%s.%s takes anything", a.name, p->name);
+        }
+        for (const sbi_fitted_row *f = a.fitted; f->name; f++)
+            CHECK(strlen(f->name) < SBI_NAME && (strncmp(f->dtype, "data", 4) == 0 || strncmp(f->dtype, "f64", 3) == 0 || strncmp(f->dtype, "i32", 3) == 0 ||
+                                                 strncmp(f->dtype, "i64", 3) == 0), "%s.%s", a.name, f->name);
+        CHECK(a.methods[0].name && strcmp(a.methods[0].name, "fit") == 0, "%s begins with fit", a.name);
+    }
+}
+
+static void test_parameters(sb_context *ctx) {
+    static const struct { const char *name, *text; sb_status status; } tries[] = {
+        {"n_clusters", "3", SB_OK}, {"n_clusters", "0", SB_ERR_ARGUMENT}, {"n_clusters", "3.0", SB_ERR_ARGUMENT}, {"n_clusters", "", SB_ERR_ARGUMENT},
+        {"n_clusters", "99999999999999999999", SB_ERR_ARGUMENT}, {"n_init", "auto", SB_OK}, {"n_init", "4", SB_OK}, {"n_init", "never", SB_ERR_ARGUMENT},
+        {"tol", "0", SB_OK}, {"tol", "1e-4", SB_OK}, {"tol", "-1", SB_ERR_ARGUMENT}, {"tol", "nan", SB_ERR_ARGUMENT}, {"init", "random", SB_OK},
+        {"init", "k-means++", SB_OK}, {"init", "array", SB_ERR_ARGUMENT}, {"random_state", "18446744073709551615", SB_OK},
+        {"random_state", "18446744073709551616", SB_ERR_ARGUMENT}, {"random_state", "-1", SB_ERR_ARGUMENT}, {"random_state", "none", SB_OK},
+        {"verbose", "1", SB_ERR_ARGUMENT}, {"clusters", "1", SB_ERR_ARGUMENT}};
+    sb_model *model = made(ctx, "kmeans"), *none = NULL;
+    for (size_t i = 0; i < sizeof tries / sizeof *tries; i++) {
+        err = (sb_error){0};
+        CHECK(sb_model_set(model, tries[i].name, tries[i].text, &err) == tries[i].status, "%s=%s: %s", tries[i].name, tries[i].text, err.message);
+    }
+    CHECK(sb_model_set(model, "n_clusters", "-7", &err) == SB_ERR_ARGUMENT && strcmp(err.argument, "n_clusters") == 0 &&
+          strcmp(err.message, "n_clusters of kmeans is \"-7\"; expected int [1, inf)") == 0, "%s", err.message);
+    CHECK(strcmp(sb_model_algorithm(model), "kmeans") == 0, "algorithm");
+    sb_array *some = array_of(ctx, SB_F32, 1, SHAPE(2), (const float[]){1.0f, 2.0f});
+    CHECK(sb_model_set_array(ctx, model, "tol", some, &err) == SB_ERR_ARGUMENT, "tol is no array");
+    CHECK(sb_model_set_array(ctx, model, "init", some, &err) == SB_OK, "%s", err.message);
+    const sb_data wrong_shape = {.size = sizeof wrong_shape, .x = some};
+    CHECK(sb_model_fit(ctx, model, "fit", &wrong_shape, &err) == SB_ERR_SHAPE, "%s", err.message);
+    CHECK(sb_model_new(ctx, "kmean", &none, &err) == SB_ERR_ARGUMENT && !none, "%s", err.message);
+    CHECK(sb_model_set_note(model, "b", "two", &err) == SB_OK && sb_model_set_note(model, "a", "one", &err) == SB_OK &&
+          sb_model_set_note(model, "b", "2", &err) == SB_OK && sb_model_set_note(model, "c", "3", &err) == SB_OK &&
+          sb_model_set_note(model, "a", NULL, &err) == SB_OK && !sb_model_note(model, "a") && strcmp(sb_model_note(model, "b"), "2") == 0 &&
+          strcmp(sb_model_note(model, "c"), "3") == 0, "notes");
+    sb_array_free(some);
+    sb_model_free(model);
+    sb_model_free(NULL);
+}
+
+// Arguments that are missing: every function says so by name.
+static void test_null(sb_context *ctx) {
+    sb_model *model = made(ctx, "kmeans"), *other = NULL;
+    sb_array *out = NULL;
+    int64_t size = 0;
+    uint8_t digest[32];
+    const sb_data data = {.size = sizeof data}, odd = {.size = 12};
+    CHECK(sb_model_new(NULL, "kmeans", &other, &err) == SB_ERR_ARGUMENT && sb_model_new(ctx, NULL, &other, &err) == SB_ERR_ARGUMENT &&
+          sb_model_new(ctx, "kmeans", NULL, &err) == SB_ERR_ARGUMENT, "new");
+    CHECK(sb_model_set(NULL, "tol", "0", &err) == SB_ERR_ARGUMENT && sb_model_set(model, NULL, "0", &err) == SB_ERR_ARGUMENT &&
+          sb_model_set(model, "tol", NULL, &err) == SB_ERR_ARGUMENT && sb_model_set_array(ctx, model, "init", NULL, &err) == SB_ERR_ARGUMENT &&
+          sb_model_set_note(model, NULL, "x", &err) == SB_ERR_ARGUMENT, "set");
+    CHECK(sb_model_fit(ctx, model, "fit", NULL, &err) == SB_ERR_ARGUMENT && sb_model_fit(ctx, model, "fit", &data, &err) == SB_ERR_ARGUMENT &&
+          strcmp(err.argument, "x") == 0 && sb_model_fit(ctx, model, "fit", &odd, &err) == SB_ERR_ARGUMENT &&
+          sb_model_fit(ctx, model, "predict", &data, &err) == SB_ERR_ARGUMENT && sb_model_fit(ctx, model, "fits", &data, &err) == SB_ERR_ARGUMENT, "fit");
+    CHECK(sb_model_call(ctx, model, "predict", &data, &out, &err) == SB_ERR_STATE && sb_model_call(ctx, model, "fit", &data, &out, &err) == SB_ERR_ARGUMENT &&
+          sb_model_call(ctx, NULL, "predict", &data, &out, &err) == SB_ERR_ARGUMENT && !out, "call");
+    CHECK(sb_model_save(model, "/nowhere/x", &err) == SB_ERR_STATE && sb_model_store(model, NULL, 0, &size, &err) == SB_ERR_STATE &&
+          sb_model_digest(ctx, model, digest, &err) == SB_ERR_STATE, "not fitted");
+    CHECK(sb_model_load(ctx, "/nowhere/x", &other, &err) == SB_ERR_IO && sb_model_restore(ctx, NULL, 0, &other, &err) == SB_ERR_ARGUMENT &&
+          sb_model_restore(ctx, digest, -1, &other, &err) == SB_ERR_ARGUMENT && !other, "load");
+    CHECK(!sb_model_fitted(NULL) && !sb_model_fitted(model) && !*sb_model_warnings(model) && sb_model_array_count(model) == 0 &&
+          !sb_model_array_name(model, 0) && !sb_model_array(model, "labels") && !sb_model_algorithm(NULL) && !sb_model_note(NULL, "x"), "nothing there");
+    sb_model_free(model);
+}
+
+// ---- files
+
+static const float six[12] = {1, 2, 1, 4, 1, 0, 4, 2, 4, 4, 4, 0};
+
+static sb_model *six_points(sb_context *ctx) {
+    sb_model *model = made(ctx, "kmeans");
+    sb_array *x = array_of(ctx, SB_F32, 2, SHAPE(6, 2), six);
+    const sb_data data = {.size = sizeof data, .x = x};
+    set(model, "n_clusters", "2");
+    set(model, "random_state", "0");
+    set(model, "n_init", "10");
+    CHECK(sb_model_fit(ctx, model, "fit", &data, &err) == SB_OK, "%s", err.message);
+    sb_array_free(x);
+    return model;
+}
+
+static uint8_t *stored(const sb_model *model, int64_t *size) {
+    CHECK(sb_model_store(model, NULL, 0, size, &err) == SB_OK && *size > 0, "%s", err.message);
+    uint8_t *bytes = malloc((size_t)*size);
+    CHECK(sb_model_store(model, bytes, *size - 1, size, &err) == SB_ERR_SIZE, "a byte too few");
+    CHECK(sb_model_store(model, bytes, *size, size, &err) == SB_OK, "%s", err.message);
+    return bytes;
+}
+
+// The bytes with one text in them replaced by another as long.
+static uint8_t *changed(const uint8_t *bytes, int64_t size, const char *from, const char *to) {
+    uint8_t *copy = malloc((size_t)size);
+    size_t length = strlen(from);
+    int64_t found = 0;
+    memcpy(copy, bytes, (size_t)size);
+    for (int64_t i = 0; i + (int64_t)length <= size; i++)
+        if (memcmp(bytes + i, from, length) == 0) {
+            memcpy(copy + i, to, length);
+            found++;
+        }
+    CHECK(found > 0 && strlen(to) == length, "%s is not in the file", from);
+    return copy;
+}
+
+static void test_file(sb_context *ctx) {
+    static const struct { const char *from, *to; } faults[] = {
+        {"samebits.model 1", "samebits.model 9"}, {"\\\"kmeans\\\"", "\\\"kmeanz\\\""}, {"\\\"data\\\": \\\"float32", "\\\"data\\\": \\\"float64"},
+        {"\\\"n_clusters\\\": \\\"2", "\\\"n_clusters\\\": \\\"3"}, {"\\\"n_clusters\\\": \\\"2", "\\\"n_clusters\\\": \\\"0"},
+        {"\\\"n\\\": 6", "\\\"n\\\": 7"}, {"\\\"d\\\": 2", "\\\"d\\\": 4"}, {"\"cluster_centers\"", "\"cluster_center_\""},
+        {"\"shape\":[2,2]", "\"shape\":[4,1]"}, {"\\\"random_state\\\"", "\\\"random_stat_\\\""}, {"\\\"sizes\\\"", "\\\"sizez\\\""}};
+    sb_model *model = six_points(ctx), *again = NULL;
+    int64_t size = 0, other_size = 0;
+    uint8_t one[32], two[32], *bytes = stored(model, &size);
+    CHECK(sb_model_restore(ctx, bytes, size, &again, &err) == SB_OK, "%s", err.message);
+    uint8_t *twice = stored(again, &other_size);
+    CHECK(size == other_size && memcmp(bytes, twice, (size_t)size) == 0, "a model that was read writes the same bytes");
+    CHECK(sb_model_digest(ctx, model, one, &err) == SB_OK && sb_model_digest(ctx, again, two, &err) == SB_OK && memcmp(one, two, 32) == 0, "digest");
+    CHECK(sb_model_set(again, "tol", "0", &err) == SB_ERR_STATE, "a fitted model keeps its parameters");
+    CHECK(sb_model_set_note(again, "why", "because", &err) == SB_OK && sb_model_digest(ctx, again, two, &err) == SB_OK && memcmp(one, two, 32) != 0, "a note is in the digest");
+    sb_model_free(again);
+    again = NULL;
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+        uint8_t *wrong = changed(bytes, size, faults[i].from, faults[i].to);
+        sb_status status = sb_model_restore(ctx, wrong, size, &again, &err);
+        CHECK((status == SB_ERR_FORMAT || status == SB_ERR_UNSUPPORTED) && !again && *err.message, "%s: %s %s", faults[i].to, sb_status_name(status), err.message);
+        free(wrong);
+    }
+    for (int64_t cut = 0; cut < size; cut += cut < 64 ? 1 : 7) {
+        sb_status status = sb_model_restore(ctx, bytes, cut, &again, &err);
+        CHECK(status == SB_ERR_FORMAT && !again, "cut at %lld: %s", (long long)cut, sb_status_name(status));
+    }
+    // A label that names no cluster: the algorithm's own check.
+    uint8_t *wrong = malloc((size_t)size);
+    memcpy(wrong, bytes, (size_t)size);
+    const int32_t outside = 2;
+    memcpy(wrong + size - 8 - 8 - 4, &outside, 4); // before inertia and n_iter
+    CHECK(sb_model_restore(ctx, wrong, size, &again, &err) == SB_ERR_FORMAT && strcmp(err.argument, "labels") == 0, "%s", err.message);
+    char path[64];
+    snprintf(path, sizeof path, "/tmp/samebits-test-learn-%lld", (long long)sbi_nanoseconds());
+    CHECK(sb_model_save(model, path, &err) == SB_OK && sb_model_load(ctx, path, &again, &err) == SB_OK, "%s", err.message);
+    CHECK(again && at(again, "inertia", 0) == 16.0, "loaded");
+    remove(path);
+    free(wrong);
+    free(twice);
+    free(bytes);
+    sb_model_free(again);
+    sb_model_free(model);
+}
+
+// ---- cases
+
+static void test_kmeans(void) {
+    // 17 points, 9 of them distinct.
+    static const double points[34] = {1086, 348, 1086, 348, 1087, 347, 1087, 347, 1190, 244, 1190, 244, 1185, 249, 1185, 249, 1193, 241,
+                                      1188, 247, 1187, 233, 26, 111, 26, 111, 26, 110, 26, 110, 26, 110, 26, 110};
+    uint8_t first[32], own[32];
+    bool any = false;
+    EACH_CONTEXT(c) {
+        sb_model *model = six_points(c.ctx);
+        CHECK(at(model, "inertia", 0) == 16.0, "inertia %g", at(model, "inertia", 0));
+        const double low = at(model, "labels", 0), high = at(model, "labels", 3);
+        for (int i = 0; i < 6; i++) CHECK(at(model, "labels", i) == (i < 3 ? low : high) && low != high, "label %d", i);
+        CHECK(sb_model_digest(c.ctx, model, any ? own : first, &err) == SB_OK && (!any || memcmp(own, first, 32) == 0), "%s, %d threads", c.level, c.threads);
+        any = true;
+        sb_array *x = array_of(c.ctx, SB_F32, 2, SHAPE(6, 2), six), *near = called(c.ctx, model, "predict", x), *apart = called(c.ctx, model, "transform", x);
+        CHECK(sb_array_dtype(apart) == SB_F32 && sb_array_ndim(apart) == 2 && sb_array_shape(apart)[1] == 2, "transform");
+        sb_array_free(near);
+        sb_array_free(apart);
+        sb_array_free(x);
+        sb_model_free(model);
+        for (int seed = 0; seed < 4; seed++) {
+            char text[8];
+            snprintf(text, sizeof text, "%d", seed);
+            model = made(c.ctx, "kmeans");
+            set(model, "n_clusters", "10");
+            set(model, "random_state", text);
+            set(model, "init", seed % 2 ? "random" : "k-means++");
+            x = array_of(c.ctx, SB_F64, 2, SHAPE(17, 2), points);
+            CHECK(FITS(model, "fit", .x = x) && at(model, "inertia", 0) == 0.0, "inertia %g %s", at(model, "inertia", 0), err.message);
+            CHECK(strncmp(sb_model_warnings(model), "ConvergenceWarning: Number of distinct clusters (9)", 51) == 0, "%s", sb_model_warnings(model));
+            sb_array_free(x);
+            sb_model_free(model);
+        }
+    }
+}
+
+static int stop_at_once(void *user, int64_t done, int64_t total) {
+    (void)done, (void)total;
+    ++*(int *)user;
+    return 1;
+}
+
+static void test_refused(sb_context *ctx) {
+    const context_walk c = {.ctx = ctx};
+    sb_array *x = array_of(ctx, SB_F32, 2, SHAPE(6, 2), six), *few = array_of(ctx, SB_F32, 2, SHAPE(2, 3), six), *none = array_of(ctx, SB_F32, 2, SHAPE(0, 2), NULL);
+    sb_array *integers = array_of(ctx, SB_I64, 2, SHAPE(2, 2), NULL), *out = NULL, *y = array_of(ctx, SB_F32, 1, SHAPE(5), six);
+    const float bad[4] = {1.0f, 2.0f, (float)__builtin_inf(), 3.0f};
+    sb_array *endless = array_of(ctx, SB_F32, 2, SHAPE(2, 2), bad);
+    sb_model *model = made(ctx, "kmeans");
+    int asked = 0;
+    CHECK(!FITS(model, "fit", .x = few) && err.status == SB_ERR_ARGUMENT && strcmp(err.message, "n_samples=2 should be >= n_clusters=8.") == 0, "%s", err.message);
+    CHECK(!FITS(model, "fit", .x = none) && err.status == SB_ERR_EMPTY, "%s", err.message);
+    CHECK(!FITS(model, "fit", .x = integers) && err.status == SB_ERR_DTYPE, "%s", err.message);
+    CHECK(!FITS(model, "fit", .x = endless) && err.status == SB_ERR_NONFINITE && strstr(err.message, "infinity"), "%s", err.message);
+    CHECK(!FITS(model, "fit", .x = x, .weights = y) && err.status == SB_ERR_DTYPE, "%s", err.message);
+    set(model, "n_clusters", "2");
+    CHECK(!FITS(model, "fit", .x = x, .progress = stop_at_once, .user = &asked) && err.status == SB_ERR_INTERRUPTED && asked == 1 && !sb_model_fitted(model), "%s", err.message);
+    CHECK(FITS(model, "fit", .x = x) && sb_model_fitted(model) == 1, "%s", err.message);
+    const sb_data three = {.size = sizeof three, .x = few};
+    CHECK(sb_model_call(ctx, model, "predict", &three, &out, &err) == SB_ERR_SHAPE &&
+          strcmp(err.message, "X has 3 features, but KMeans is expecting 2 features as input") == 0, "%s", err.message);
+    CHECK(!FITS(model, "fit", .x = x, .progress = stop_at_once, .user = &asked) && !sb_model_fitted(model) && !sb_model_array(model, "labels"), "half a fit is none");
+    sb_model_free(model);
+    model = made(ctx, "linear_regression");
+    CHECK(!FITS(model, "fit", .x = x) && err.status == SB_ERR_ARGUMENT && !FITS(model, "fit", .x = x, .y = y) && err.status == SB_ERR_SHAPE, "%s", err.message);
+    set(model, "positive", "true");
+    sb_array *six_y = array_of(ctx, SB_F32, 1, SHAPE(6), six);
+    CHECK(!FITS(model, "fit", .x = x, .y = six_y) && err.status == SB_ERR_UNSUPPORTED, "%s", err.message);
+    sb_model_free(model);
+    sb_array *const all[] = {x, few, none, integers, y, endless, six_y};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) sb_array_free(all[i]);
+}
+
+static void test_scaler(void) {
+    static const double constants[] = {14.62, -11.512925464970229, -11.512925464970229};
+    static const int64_t counts[] = {1000, 8, 22};
+    const double huge = 1.79769313e301;
+    EACH_CONTEXT(c) {
+        if (c.threads != 1 && c.threads != 3) continue;
+        for (int i = 0; i < 3; i++) { // a constant column: 0 exactly
+            double values[1000];
+            for (int64_t j = 0; j < counts[i]; j++) values[j] = constants[i];
+            sb_array *x = array_of(c.ctx, SB_F64, 2, SHAPE(counts[i], 1), values);
+            sb_model *model = made(c.ctx, "standard_scaler");
+            CHECK(FITS(model, "fit", .x = x) && at(model, "mean", 0) == constants[i] && at(model, "var", 0) == 0.0 && at(model, "scale", 0) == 1.0, "constant %d", i);
+            sb_array *y = called(c.ctx, model, "transform", x);
+            double out[1000] = {1.0};
+            bool zero = sb_array_read(y, out, (size_t)counts[i] * 8, &err) == SB_OK;
+            for (int64_t j = 0; j < counts[i]; j++) zero = zero && out[j] == 0.0;
+            CHECK(zero, "constant %d is not 0", i);
+            sb_array_free(y);
+            sb_array_free(x);
+            sb_model_free(model);
+        }
+        double values[5000]; // the same column with a true spread of 1e-10
+        for (int j = 0; j < 1000; j++) values[j] = 14.62 + (j % 2 ? 1e-10 : -1e-10);
+        sb_array *x = array_of(c.ctx, SB_F64, 2, SHAPE(1000, 1), values), *y = NULL;
+        sb_model *model = made(c.ctx, "standard_scaler");
+        CHECK(FITS(model, "fit", .x = x), "%s", err.message);
+        y = called(c.ctx, model, "transform", x);
+        CHECK(sb_array_read(y, values, 8000, &err) == SB_OK && values[1] > 0.999 && values[1] < 1.001 && values[0] < -0.999, "spread %g", values[1]);
+        sb_array_free(x);
+        sb_array_free(y);
+        sb_model_free(model);
+        // Streamed: 100 batches of 5,000 rows.
+        model = made(c.ctx, "standard_scaler");
+        for (int j = 0; j < 5000; j++) values[j] = huge;
+        x = array_of(c.ctx, SB_F64, 2, SHAPE(5000, 1), values);
+        for (int batch = 0; batch < 100; batch++) CHECK(FITS(model, "partial_fit", .x = x), "%s", err.message);
+        CHECK(at(model, "mean", 0) == huge && at(model, "var", 0) == 0.0 && at(model, "n_samples_seen", 0) == 500000.0, "streamed mean %g", at(model, "mean", 0));
+        sb_array_free(x);
+        sb_model_free(model);
+        // Missing numbers, and the same by weights of 0.
+        const double nan = __builtin_nan(""), holes[6] = {1, nan, 4, 5, nan, 7}, whole[6] = {1, 9, 4, 5, 9, 7}, weights[3] = {1, 1, 0}, two[4] = {1, 9, 4, 5};
+        x = array_of(c.ctx, SB_F64, 2, SHAPE(3, 2), holes);
+        model = made(c.ctx, "standard_scaler");
+        CHECK(FITS(model, "fit", .x = x) && at(model, "n_samples_seen", 0) == 2.0 && at(model, "n_samples_seen", 1) == 2.0 && at(model, "mean", 0) == 2.5 &&
+              at(model, "mean", 1) == 6.0 && at(model, "var", 1) == 1.0, "missing");
+        sb_array_free(x);
+        sb_model_free(model);
+        sb_model *other = made(c.ctx, "standard_scaler");
+        model = made(c.ctx, "standard_scaler");
+        x = array_of(c.ctx, SB_F64, 2, SHAPE(3, 2), whole);
+        y = array_of(c.ctx, SB_F64, 2, SHAPE(2, 2), two);
+        sb_array *w = array_of(c.ctx, SB_F64, 1, SHAPE(3), weights);
+        CHECK(FITS(model, "fit", .x = x, .weights = w) && FITS(other, "fit", .x = y), "%s", err.message);
+        for (int j = 0; j < 2; j++) CHECK(at(model, "mean", j) == at(other, "mean", j) && at(model, "var", j) == at(other, "var", j), "weight 0");
+        sb_array_free(x);
+        sb_array_free(y);
+        sb_array_free(w);
+        sb_model_free(model);
+        sb_model_free(other);
+    }
+}
+
+static void test_least_squares(void) {
+    static const double twice[8] = {1, 1, 2, 2, 3, 3, 5, 5}, y_twice[4] = {1, 2, 3, 5};
+    static const double rank[9] = {10, 10, 0, 1e-32, 0, 0, 0, 0, 1}, y_rank[3] = {5, 0, 5};
+    static const double line[10] = {0, 1, 1, 3, 2, 0, 3, 5, 4, 1}, y_line[5] = {3, 11, 4, 22, 11}; // 1 + 2 a + 3 b, off by 2, -1, 0, ...
+    EACH_CONTEXT(c) {
+        if (c.threads != 1 && c.threads != 3) continue;
+        sb_model *model = made(c.ctx, "linear_regression");
+        set(model, "fit_intercept", "false");
+        sb_array *x = array_of(c.ctx, SB_F64, 2, SHAPE(4, 2), twice), *y = array_of(c.ctx, SB_F64, 1, SHAPE(4), y_twice), *w;
+        CHECK(FITS(model, "fit", .x = x, .y = y) && at(model, "rank", 0) == 1.0, "rank %g", at(model, "rank", 0));
+        for (int j = 0; j < 2; j++) CHECK(at(model, "coef", j) - 0.5 < 1e-15 && 0.5 - at(model, "coef", j) < 1e-15, "coef %.17g", at(model, "coef", j));
+        sb_array_free(x);
+        sb_array_free(y);
+        sb_model_free(model);
+        model = made(c.ctx, "linear_regression");
+        set(model, "fit_intercept", "false");
+        x = array_of(c.ctx, SB_F64, 2, SHAPE(3, 3), rank);
+        y = array_of(c.ctx, SB_F64, 1, SHAPE(3), y_rank);
+        CHECK(FITS(model, "fit", .x = x, .y = y), "%s", err.message);
+        CHECK(at(model, "coef", 0) == at(model, "coef", 1) && at(model, "coef", 0) - 0.25 < 1e-15 && 0.25 - at(model, "coef", 0) < 1e-15 &&
+              at(model, "coef", 2) - 5.0 < 1e-14 && 5.0 - at(model, "coef", 2) < 1e-14, "coef %.17g %.17g %.17g", at(model, "coef", 0), at(model, "coef", 1), at(model, "coef", 2));
+        sb_array_free(x);
+        sb_array_free(y);
+        sb_model_free(model);
+        // Weights are repetitions: to the bit, where sums are exact (means and squares of small integers over 8 rows).
+        const double weights[5] = {1, 0, 2, 1, 4}, repeated[16] = {0, 1, 2, 0, 2, 0, 3, 5, 4, 1, 4, 1, 4, 1, 4, 1}, y_repeated[8] = {3, 4, 4, 22, 11, 11, 11, 11};
+        sb_model *other = made(c.ctx, "linear_regression");
+        model = made(c.ctx, "linear_regression");
+        x = array_of(c.ctx, SB_F64, 2, SHAPE(5, 2), line);
+        y = array_of(c.ctx, SB_F64, 1, SHAPE(5), y_line);
+        w = array_of(c.ctx, SB_F64, 1, SHAPE(5), weights);
+        CHECK(FITS(model, "fit", .x = x, .y = y, .weights = w), "%s", err.message);
+        sb_array_free(x);
+        sb_array_free(y);
+        x = array_of(c.ctx, SB_F64, 2, SHAPE(8, 2), repeated);
+        y = array_of(c.ctx, SB_F64, 1, SHAPE(8), y_repeated);
+        CHECK(FITS(other, "fit", .x = x, .y = y), "%s", err.message);
+        for (int j = 0; j < 2; j++) CHECK(at(model, "coef", j) == at(other, "coef", j), "weights %d: %.17g %.17g", j, at(model, "coef", j), at(other, "coef", j));
+        CHECK(at(model, "intercept", 0) == at(other, "intercept", 0), "intercept");
+        sb_array *score = NULL;
+        const sb_data data = {.size = sizeof data, .x = x, .y = y};
+        double r2 = 0.0;
+        CHECK(sb_model_call(c.ctx, other, "score", &data, &score, &err) == SB_OK && sb_array_read(score, &r2, 8, &err) == SB_OK && r2 > 0.5 && r2 <= 1.0, "R2 %g", r2);
+        sb_array_free(score);
+        sb_array_free(x);
+        sb_array_free(y);
+        sb_array_free(w);
+        sb_model_free(model);
+        sb_model_free(other);
+    }
+}
+
+int main(void) {
+    sb_context *ctx = NULL;
+    CHECK(sb_context_new(NULL, &ctx, &err) == SB_OK, "%s", err.message);
+    if (!ctx) return test_end();
+    test_rows();
+    test_parameters(ctx);
+    test_null(ctx);
+    test_file(ctx);
+    test_refused(ctx);
+    test_kmeans();
+    test_scaler();
+    test_least_squares();
+    sb_context_free(ctx);
+    return test_end();
+}
