@@ -43,6 +43,7 @@ onefile:
 ## make proof   everything exhaustive (hours)
 proof: build
 	@python3 tools/proof.py --build $(BUILD)
+	@$(BUILD)/test_soft64 30
 	@$(BUILD)/test_function64 --measure 10000000
 
 ## make fuzz    every parser under libFuzzer, SECONDS=600 each (fuzz/README.md)

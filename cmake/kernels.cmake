@@ -24,6 +24,12 @@ function(sbi_add_level level targets)
     endif()
   endif()
   add_library(kernels_${level} OBJECT ${sources})
+  if("-DSBI_F64_CLASS" IN_LIST ARGN) # the flags say which C++: what is for C alone goes
+    get_target_property(options kernels_${level} COMPILE_OPTIONS)
+    list(REMOVE_ITEM options -Wstrict-prototypes)
+    set_target_properties(kernels_${level} PROPERTIES COMPILE_OPTIONS "${options}" C_EXTENSIONS ON)
+    set_property(TARGET kernels_${level} PROPERTY C_STANDARD)
+  endif()
   target_include_directories(kernels_${level} PRIVATE ${SBI_KERNEL_DIR})
   target_compile_definitions(kernels_${level} PRIVATE SBI_LEVEL=${level})
   target_compile_options(kernels_${level} PRIVATE -Wno-unused-function

@@ -29,6 +29,7 @@ CROSS = ("aarch64", "riscv64", "s390x")
 BUILDS = {
     "gcc-O0": (["gcc"], ["-DCMAKE_C_COMPILER=gcc", "-DCMAKE_BUILD_TYPE=Debug"]),
     "clang-O3": (["clang"], ["-DCMAKE_C_COMPILER=clang"]),
+    "soft64": (["g++"], ["-DSAMEBITS_SOFT64=ON"]),
     "clang-O0": (["clang"], ["-DCMAKE_C_COMPILER=clang", "-DCMAKE_BUILD_TYPE=Debug"]),
     **{a: ([f"{a}-linux-gnu-gcc", f"qemu-{a}"],
            [f"--toolchain={ROOT}/cmake/{a}.cmake", "-DSAMEBITS_STATIC=ON"]) for a in CROSS},
@@ -42,6 +43,7 @@ TARGETS = [
     ("gcc -O0 plain", "gcc-O0", "plain", 2, "", {}),
     ("clang -O3 v3", "clang-O3", "v3", 2, "--all", {}),
     ("clang -O3 v4", "clang-O3", "v4", 2, "--all", {}),
+    ("cpu-soft64", "soft64", "soft64", 2, "", {}),
     ("clang -O0 v1", "clang-O0", "v1", 2, "", {}),
 ]
 

@@ -25,6 +25,8 @@ sbi_test(json)
 sbi_test(safetensors)
 sbi_test(tables m)
 sbi_test(fma mpfr gmp)
+sbi_test(soft64)
+add_test(NAME soft64_sabotaged COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/test/test_soft64_sabotaged.py ${CMAKE_SOURCE_DIR})
 sbi_test(function mpfr gmp)
 sbi_test(function64 mpfr gmp m)
 add_test(NAME prove COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/test/test_prove.py $<TARGET_FILE:samebits_command>)
@@ -92,5 +94,5 @@ add_test(NAME onefile_syntax COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/te
 add_test(NAME golden_kept COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/test/test_golden.py)
 
 # What `make check` leaves to `make test`, so that it stays under two minutes on two cores.
-set_tests_properties(reference lanes kill verify exhaustion faults sort PROPERTIES LABELS slow)
+set_tests_properties(reference lanes kill verify exhaustion faults sort soft64_sabotaged PROPERTIES LABELS slow)
 add_test(NAME verify_quick COMMAND samebits_command verify --quick)

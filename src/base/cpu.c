@@ -38,9 +38,12 @@ bool sbi_cpu_level_usable(const char *level) {
     if (strcmp(level, "plain") == 0 || strcmp(level, "reverse") == 0) return true;
 #if defined(__x86_64__)
     if (strcmp(level, "v1") == 0) return true;
-    if (strcmp(level, "v3") == 0) return x86_level(3);
+    if (strcmp(level, "v3") == 0 || strcmp(level, "soft64") == 0) return x86_level(3);
     if (strcmp(level, "v4") == 0) return x86_level(3) && x86_level(4);
-#elif defined(__aarch64__)
+#else
+    if (strcmp(level, "soft64") == 0) return true;
+#endif
+#if defined(__aarch64__)
     if (strcmp(level, "neon") == 0) return true; // part of the base architecture
 #endif
     return false;

@@ -35,7 +35,7 @@ typedef union sbi_arg {
 #define SBI_GET_u32(a) ((u32)(a).u)
 #define SBI_GET_u64(a) ((a).u)
 #define SBI_GET_f32(a) ((f32)(a).f)
-#define SBI_GET_f64(a) ((a).f)
+#define SBI_GET_f64(a) FLOAT64((a).u) // (may be a class)
 
 #define SBI_ARGS_1(p, t) SBI_GET_##t(*(p))
 #define SBI_ARGS_2(p, t, ...) SBI_GET_##t(*(p)), SBI_ARGS_1((p) + 1, __VA_ARGS__)
@@ -59,9 +59,14 @@ typedef union sbi_arg {
 #define SBI_ARGS_20(p, t, ...) SBI_GET_##t(*(p)), SBI_ARGS_19((p) + 1, __VA_ARGS__)
 #define SBI_ARGS_21(p, t, ...) SBI_GET_##t(*(p)), SBI_ARGS_20((p) + 1, __VA_ARGS__)
 
+#ifdef __cplusplus
+#define SBI_C extern "C"
+#else
+#define SBI_C
+#endif
 #define SBI_KERNEL(name, lanes, count, ...) \
-    void SBI_JOIN(name, SBI_LEVEL)(const sbi_arg *args, i64 first, i64 last); \
-    void SBI_JOIN(name, SBI_LEVEL)(const sbi_arg *args, i64 first, i64 last) { \
+    SBI_C void SBI_JOIN(name, SBI_LEVEL)(const sbi_arg *args, i64 first, i64 last); \
+    SBI_C void SBI_JOIN(name, SBI_LEVEL)(const sbi_arg *args, i64 first, i64 last) { \
         for (i64 group = first; group < last; group++) \
             name(SBI_ARGS_##count(args, __VA_ARGS__), group); \
     }

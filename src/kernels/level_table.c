@@ -11,6 +11,9 @@
 #define SBI_TEXT_(x) #x
 #define SBI_STRING(x) SBI_TEXT_(x)
 
+#ifdef __cplusplus
+extern "C" {
+#endif
 #define SBI_KERNEL(name, lanes, count, ...) \
     void SBI_JOIN(name, SBI_LEVEL)(const sbi_arg *args, int64_t first, int64_t last);
 #include "all_kernels.h"
@@ -21,3 +24,6 @@ extern const sbi_kernel_table SBI_JOIN(sbi_kernels, SBI_LEVEL);
 const sbi_kernel_table SBI_JOIN(sbi_kernels, SBI_LEVEL) = {SBI_STRING(SBI_LEVEL), {
 #include "all_kernels.h"
 }};
+#ifdef __cplusplus
+}
+#endif

@@ -16,7 +16,7 @@ const sbi_kernel_id sbi_kernel_firsts[SBI_KERNEL_FILES + 1] = {
 };
 
 extern const sbi_kernel_table sbi_kernels_plain, sbi_kernels_reverse, sbi_kernels_v1, sbi_kernels_v3, sbi_kernels_v4,
-    sbi_kernels_neon;
+    sbi_kernels_neon, sbi_kernels_soft64;
 
 const sbi_kernel_table *const sbi_kernel_levels[] = {
 #ifdef SBI_HAVE_X86
@@ -30,6 +30,9 @@ const sbi_kernel_table *const sbi_kernel_levels[] = {
     &sbi_kernels_plain,
 #ifndef SBI_NO_REVERSE // (a check of this project, left out of the one-file build)
     &sbi_kernels_reverse,
+#endif
+#ifdef SBI_HAVE_SOFT64 // (another)
+    &sbi_kernels_soft64,
 #endif
     NULL,
 };

@@ -2,6 +2,12 @@
 target_sources(samebits_objects PRIVATE src/kernels/levels.c)
 sbi_add_level(plain "${LIBRARIES}" -fno-tree-vectorize)
 sbi_add_level(reverse "${LIBRARIES}" -fno-tree-vectorize -DSBI_REVERSE)
+option(SAMEBITS_SOFT64 "a level soft64: the text as C++, float64 a class over integers (a check of this project)" OFF)
+if(SAMEBITS_SOFT64)
+  sbi_add_level(soft64 "${LIBRARIES}" -DSBI_F64_CLASS -x c++ -std=gnu++14 -fno-exceptions -fno-rtti
+    $<$<STREQUAL:${CMAKE_SYSTEM_PROCESSOR},x86_64>:-march=x86-64-v3>) # (for the fma of float32)
+  target_compile_definitions(samebits_objects PRIVATE SBI_HAVE_SOFT64)
+endif()
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
   sbi_add_level(v1 "${LIBRARIES}" -march=x86-64)
   sbi_add_level(v3 "${LIBRARIES}" -march=x86-64-v3 -DSBI_TUNED)

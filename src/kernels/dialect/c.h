@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel dialect in C17 (and C++14, for the check that `f64` can be a class). The same words stand, line by
+// The kernel dialect in C17 (and C++14, where `f64` is a class over integers). The same words stand, line by
 // line, in opencl.h, and will in the dialects of other devices. Kernels use these words and each other; nothing else.
 //
 // A kernel is a row of phases. Within a phase the lanes are independent: PHASE(l, n) runs l = 0 .. n-1, n at most
@@ -15,11 +15,6 @@ typedef uint32_t u32;
 typedef int64_t i64;
 typedef uint64_t u64;
 typedef float f32;
-#ifdef SBI_F64_CLASS
-#include "f64_class.h" // C++ only: binary64 as a class, to keep the text free of implicit conversions
-#else
-typedef double f64;
-#endif
 
 #ifdef __cplusplus
 #define RESTRICT __restrict__
@@ -66,10 +61,27 @@ typedef double f64;
 #define AT(name, l) name[l]
 #define ATI(name, l, i) name[i][l]
 
+// Bits, leading zeros of x > 0, the high half of the exact product.
+FN u32 BITS32(f32 x) { union { f32 f; u32 u; } v; v.f = x; return v.u; }
+FN f32 FLOAT32(u32 x) { union { f32 f; u32 u; } v; v.u = x; return v.f; }
+#define CLZ64(x) __builtin_clzll(x)
+FN u64 MULHI64(u64 a, u64 b) {
+    u64 a0 = (u32)a, a1 = a >> 32, b0 = (u32)b, b1 = b >> 32;
+    u64 m = a1 * b0 + ((a0 * b0) >> 32), n = a0 * b1 + (u32)m;
+    return a1 * b1 + (m >> 32) + (n >> 32);
+}
+
+// Binary64. A device without it has a class over 64-bit integers instead (C++), and constants as bits.
+#include "../soft64.h"
 #ifdef SBI_F64_CLASS
-#define K(x) f64(x)
+#include "f64_class.h"
+#define K(x) FLOAT64(__builtin_bit_cast(u64, x))
 #else
-#define K(x) (x) // a binary64 constant, hexadecimal; turned into bits for languages without double
+typedef double f64;
+#define K(x) (x) // a binary64 constant, hexadecimal
+#define SQRT64(x) __builtin_sqrt(x)
+FN u64 BITS64(f64 x) { union { f64 f; u64 u; } v; v.f = x; return v.u; }
+FN f64 FLOAT64(u64 x) { union { f64 f; u64 u; } v; v.u = x; return v.f; }
 #endif
 
 // One rounding. Used by products of kind T3 and by formulas of the contract that spell fma, nowhere else.
@@ -78,22 +90,8 @@ typedef double f64;
 #define FMA64(a, b, c) sbi_fma_f64(a, b, c)
 #define LOW64(a, b, p) sbi_product_low(a, b, p) // a b - p exactly, where p = a b rounded
 
-// Correctly rounded square roots (an instruction under -fno-math-errno), and bits.
+// Correctly rounded square roots (an instruction under -fno-math-errno).
 #define SQRT32(x) __builtin_sqrtf(x)
-#ifdef SBI_F64_CLASS
-#define SQRT64(x) sbi_class_sqrt(x)
-#else
-#define SQRT64(x) __builtin_sqrt(x)
-#endif
-FN u32 BITS32(f32 x) { union { f32 f; u32 u; } v; v.f = x; return v.u; }
-FN f32 FLOAT32(u32 x) { union { f32 f; u32 u; } v; v.u = x; return v.f; }
-FN u64 BITS64(f64 x) { union { f64 f; u64 u; } v; v.f = x; return v.u; }
-FN f64 FLOAT64(u64 x) { union { f64 f; u64 u; } v; v.u = x; return v.f; }
-FN u64 MULHI64(u64 a, u64 b) { // high half of the exact product
-    u64 a0 = (u32)a, a1 = a >> 32, b0 = (u32)b, b1 = b >> 32;
-    u64 m = a1 * b0 + ((a0 * b0) >> 32), n = a0 * b1 + (u32)m;
-    return a1 * b1 + (m >> 32) + (n >> 32);
-}
 
 #include "../number.h"
 #endif

@@ -3,7 +3,6 @@
 #ifndef SBI_DIALECT_OPENCL_H
 #define SBI_DIALECT_OPENCL_H
 
-#pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #pragma OPENCL FP_CONTRACT OFF
 
 typedef int i32;
@@ -11,10 +10,14 @@ typedef uint u32;
 typedef long i64;
 typedef ulong u64;
 typedef float f32;
-typedef double f64;
 typedef uchar uint8_t;
 
+#ifdef SBI_F64_CLASS
+#define RESTRICT __restrict__
+template <class A> A SBI_VALUE(A x) { return x; } // tools/cxx_text.py
+#else
 #define RESTRICT restrict
+#endif
 #define SHARED __local
 #define KERNEL __kernel
 #define FN static inline
@@ -41,21 +44,34 @@ typedef uchar uint8_t;
 #define AT(name, l) name
 #define ATI(name, l, i) name[i]
 
+// Bits, leading zeros of x > 0, the high half of the exact product.
+#define BITS32(x) as_uint((f32)(x))
+#define FLOAT32(x) as_float((u32)(x))
+#define CLZ64(x) ((i32)clz((u64)(x)))
+#define MULHI64(a, b) mul_hi((u64)(a), (u64)(b))
+
+// Binary64. A device without it has a class over 64-bit integers instead (C++ for OpenCL), and constants as bits.
+#ifdef SBI_F64_CLASS
+#include "../soft64.h"
+#include "f64_class.h"
+#define FMA64(a, b, c) FLOAT64(sbi_soft_fma(BITS64(a), BITS64(b), BITS64(c)))
+#define LOW64(a, b, p) FMA64(a, b, -(p))
+#else
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+typedef double f64;
 #define K(x) (x)
+#define SQRT64(x) sqrt((f64)(x))
+#define BITS64(x) as_ulong((f64)(x))
+#define FLOAT64(x) as_double((u64)(x))
+#define FMA64(a, b, c) fma((f64)(a), (f64)(b), (f64)(c))
+#define LOW64(a, b, p) fma((f64)(a), (f64)(b), -(f64)(p))
+#endif
 
 // One rounding. Used by products of kind T3 and by formulas of the contract that spell fma, nowhere else.
 #define FMA(a, b, c) fma((f32)(a), (f32)(b), (f32)(c))
-#define FMA64(a, b, c) fma((f64)(a), (f64)(b), (f64)(c))
-#define LOW64(a, b, p) fma((f64)(a), (f64)(b), -(f64)(p))
 
-// Correctly rounded square roots (-cl-fp32-correctly-rounded-divide-sqrt), and bits.
+// Correctly rounded square roots (-cl-fp32-correctly-rounded-divide-sqrt).
 #define SQRT32(x) sqrt((f32)(x))
-#define SQRT64(x) sqrt((f64)(x))
-#define BITS32(x) as_uint((f32)(x))
-#define FLOAT32(x) as_float((u32)(x))
-#define BITS64(x) as_ulong((f64)(x))
-#define FLOAT64(x) as_double((u64)(x))
-#define MULHI64(a, b) mul_hi((u64)(a), (u64)(b))
 
 #include "../number.h"
 #endif
