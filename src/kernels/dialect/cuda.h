@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernel dialect in CUDA C++, line by line as in opencl.h: for nvcc and NVRTC (--fmad=false), and for clang's NVPTX
+// target without any SDK (-nocudainc -nocudalib -ffp-contract=off).
+#ifndef SBI_DIALECT_CUDA_H
+#define SBI_DIALECT_CUDA_H
+
+#if defined(__clang__)
+#define __global__ __attribute__((global))
+#define __device__ __attribute__((device))
+#define __shared__ __attribute__((shared))
+#define __constant__ __attribute__((constant))
+#define __launch_bounds__(n) __attribute__((launch_bounds(n)))
+#endif
+
+typedef int i32;
+typedef unsigned int u32;
+typedef long long i64;
+typedef unsigned long long u64;
+typedef float f32;
+typedef unsigned char uint8_t;
+
+#define RESTRICT __restrict__
+#define SHARED __shared__
+#define KERNEL extern "C" __global__ __launch_bounds__(256)
+#define FN static __device__ inline
+#define GLOBAL
+#define TABLE static __constant__ const
+#define LOCAL
+#define GROUP_PARAM
+#define GROUP() sbi_group_number()
+FN u32 sbi_lane_number() { u32 x; asm("mov.u32 %0, %%tid.x;" : "=r"(x)); return x; }
+FN i64 sbi_group_number() { u32 x; asm("mov.u32 %0, %%ctaid.x;" : "=r"(x)); return x; }
+
+#define UNROLL _Pragma("unroll")
+#define PREFETCH(p) (void)(p)
+#define AHEAD(p) (void)(p)
+
+#define PHASE(l, n) \
+    { \
+        i32 l = (i32)sbi_lane_number(); \
+        if (l < (i32)(n))
+#define PHASE_END \
+    } \
+    __syncthreads();
+#define LANE_END }
+#define LANE_VAR(type, name, lanes) type name
+#define LANE_ARRAY(type, name, lanes, n) type name[n]
+#define AT(name, l) name
+#define ATI(name, l, i) name[i]
+
+// Bits, leading zeros of x > 0, the high half of the exact product.
+FN u32 BITS32(f32 x) { union { f32 f; u32 u; } v; v.f = x; return v.u; }
+FN f32 FLOAT32(u32 x) { union { f32 f; u32 u; } v; v.u = x; return v.f; }
+FN i32 CLZ64(u64 x) { i32 n; asm("clz.b64 %0, %1;" : "=r"(n) : "l"(x)); return n; }
+FN u64 MULHI64(u64 a, u64 b) { u64 p; asm("mul.hi.u64 %0, %1, %2;" : "=l"(p) : "l"(a), "l"(b)); return p; }
+
+// Binary64.
+typedef double f64;
+#define K(x) (x)
+FN u64 BITS64(f64 x) { union { f64 f; u64 u; } v; v.f = x; return v.u; }
+FN f64 FLOAT64(u64 x) { union { f64 f; u64 u; } v; v.u = x; return v.f; }
+
+// One rounding (used by products of kind T3 and by formulas of the contract that spell fma, nowhere else), and correctly
+// rounded square roots.
+#if defined(__clang__)
+#define FMA(a, b, c) __builtin_fmaf(a, b, c)
+#define FMA64(a, b, c) __builtin_fma(a, b, c)
+#define SQRT32(x) __builtin_sqrtf(x)
+#define SQRT64(x) __builtin_sqrt(x)
+#else
+#define FMA(a, b, c) __fmaf_rn(a, b, c)
+#define FMA64(a, b, c) __fma_rn(a, b, c)
+#define SQRT32(x) __fsqrt_rn(x)
+#define SQRT64(x) __dsqrt_rn(x)
+#endif
+#define LOW64(a, b, p) FMA64(a, b, -(p))
+
+#include "../number.h"
+#endif
