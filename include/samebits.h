@@ -346,6 +346,10 @@ SB_API sb_status sb_sgd(sb_context *ctx, const sb_sgd_options *options, const sb
 // positive.
 SB_API sb_status sb_cholesky(sb_context *ctx, const sb_array *a, sb_array *l, sb_error *err);
 
+// w[n] ascending and v[n, n] (NULL: eigenvalues alone, the same bits): a[n, n] v = v diag(w), a symmetric; its lower triangle is
+// read. Column i of v is of length 1; its entry of largest magnitude, the first on a tie, is positive. In binary64, rounded once.
+SB_API sb_status sb_eigh(sb_context *ctx, const sb_array *a, sb_array *w, sb_array *v, sb_error *err);
+
 // x[n, r] or x[n], of b's shape, with op(a) x = b. x may be b (in place). options may be NULL: a general matrix.
 typedef enum sb_matrix_kind {
     SB_GENERAL,           // not yet: SB_ERR_UNSUPPORTED

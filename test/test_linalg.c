@@ -176,6 +176,128 @@ static void test_solve(sb_dtype dtype, int64_t n, int64_t right) {
     }
 }
 
+// ---- eigenvalues
+
+static sb_status call_eigh(sb_context *ctx, sb_array *const *in, sb_array **out, sb_error *err) {
+    const int64_t n = sb_array_shape(in[0])[0];
+    out[0] = array_of(ctx, sb_array_dtype(in[0]), 1, &n, NULL);
+    out[1] = like(ctx, in[0]);
+    out[2] = array_of(ctx, sb_array_dtype(in[0]), 1, &n, NULL);
+    sb_status status = sb_eigh(ctx, in[0], out[0], out[1], err);
+    return status == SB_OK ? sb_eigh(ctx, in[0], out[2], NULL, err) : status;
+}
+
+// |v^T v - 1|, largest entry.
+static double orthogonality(matrix v) {
+    matrix one = new_matrix(v.columns, v.columns);
+    for (int64_t i = 0; i < v.columns; i++) AT(one, i, i) = 1.0;
+    const double off = residual(one, v, true, v, false);
+    free(one.at);
+    return off;
+}
+
+static void check_signs(const char *name, matrix v) {
+    for (int64_t j = 0; j < v.columns; j++) {
+        double most = 0;
+        for (int64_t i = 0; i < v.rows; i++) most = fabs(AT(v, i, j)) > fabs(most) ? AT(v, i, j) : most;
+        CHECK(most >= 0, "%s: the largest entry of vector %lld is %g", name, (long long)j, most);
+    }
+}
+
+static void check_eigh(const char *name, sb_dtype dtype, matrix a, bool all) {
+    const int64_t n = a.rows;
+    matrix whole = new_matrix(n, n);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < n; j++) AT(whole, i, j) = AT(a, i > j ? i : j, i > j ? j : i);
+    results r = run_everywhere(name, dtype, 1, &a, call_eigh, all);
+    matrix w = r.out[0], v = r.out[1], scaled = new_matrix(n, n);
+    CHECK(!memcmp(w.at, r.out[2].at, (size_t)n * sizeof *w.at), "%s: eigenvalues alone have other bits", name);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < n; j++) AT(scaled, i, j) = AT(v, i, j) * AT(w, j, 0);
+    for (int64_t j = 1; j < n; j++) CHECK(AT(w, j - 1, 0) <= AT(w, j, 0), "%s: order at %lld", name, (long long)j);
+    double bound = (double)(8 * n + 8) * 0x1p-53 + 4 * unit_of(dtype), norm = largest(whole);
+    const double off = residual(whole, scaled, false, v, true), turned = orthogonality(v);
+    CHECK(off <= bound * norm * (double)(n < 4 ? 4 : n) * 0.5 && turned <= bound, "%s of %lld: residual %g (norm %g), orthogonality %g", name,
+          (long long)n, off, norm, turned);
+    check_signs(name, v);
+    free(whole.at), free(scaled.at);
+    forget(r);
+}
+
+static matrix symmetric(sb_dtype dtype, int64_t n, uint64_t seed) {
+    matrix a = random_matrix(dtype, n, n, seed);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = i + 1; j < n; j++) AT(a, i, j) = NAN; // not read
+    return a;
+}
+
+static void test_eigh(sb_dtype dtype) {
+    static const int64_t sizes[] = {0, 1, 2, 3, 4, 5, 33, 64, 65, 66, 67, 68, 131};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        matrix a = symmetric(dtype, sizes[i], 11 + (uint64_t)i);
+        check_eigh("eigh", dtype, a, sizes[i] < 50);
+        free(a.at);
+    }
+    matrix a = new_matrix(70, 70);
+    check_eigh("eigh of zeros", dtype, a, false);
+    for (int64_t i = 0; i < 70; i++) AT(a, i, i) = (double)((i * 37) % 11);
+    check_eigh("eigh of a diagonal", dtype, a, false);
+    for (int64_t i = 0; i < 70; i++)
+        for (int64_t j = 0; j <= i; j++) AT(a, i, j) = 1.0;
+    check_eigh("eigh of ones", dtype, a, false);
+    const double large = dtype == SB_F32 ? 0x1p100 : 0x1p900, small = dtype == SB_F32 ? 0x1p-130 : 0x1p-1040;
+    for (int k = 0; k < 2; k++) {
+        uint64_t seed = 5;
+        for (int64_t i = 0; i < 70; i++)
+            for (int64_t j = 0; j <= i; j++) AT(a, i, j) = rounded(dtype, uniform(&seed) * (k ? small : large));
+        results r = run_everywhere("eigh, far scales", dtype, 1, &a, call_eigh, false);
+        CHECK(orthogonality(r.out[1]) < 70 * 16 * unit_of(dtype) && AT(r.out[0], 69, 0) > (k ? small : large), "far scale %d", k);
+        forget(r);
+    }
+    free(a.at);
+}
+
+// 2 on the diagonal, -1 beside it: 2 - 2 cos(k pi / (n + 1)); a matrix of Wilkinson with pairs that agree to 14 digits; Hilbert's.
+static void test_eigh_known(sb_context *ctx) {
+    enum { N = 100 };
+    matrix a = new_matrix(N, N);
+    sb_error err = {0};
+    for (int64_t i = 0; i < N; i++) {
+        AT(a, i, i) = 2;
+        if (i) AT(a, i, i - 1) = -1;
+    }
+    sb_array *m = to_array(ctx, SB_F64, a), *w = array_of(ctx, SB_F64, 1, (int64_t[]){N}, NULL);
+    CHECK(sb_eigh(ctx, m, w, NULL, &err) == SB_OK, "%s", err.message);
+    matrix found = from_array(w);
+    for (int64_t k = 0; k < N; k++) {
+        const double right = (double)(2 - 2 * cosl(3.14159265358979323846264338327950288L * (long double)(k + 1) / (N + 1)));
+        CHECK(fabs(AT(found, k, 0) - right) <= 40 * 0x1p-53, "eigenvalue %lld: %.17g, not %.17g", (long long)k, AT(found, k, 0), right);
+    }
+    free(found.at), free(a.at);
+    sb_array_free(m), sb_array_free(w);
+    a = new_matrix(21, 21);
+    for (int64_t i = 0; i < 21; i++) {
+        AT(a, i, i) = fabs((double)(i - 10));
+        if (i) AT(a, i, i - 1) = 1;
+    }
+    check_eigh("eigh of Wilkinson's W21+", SB_F64, a, false);
+    free(a.at);
+    a = new_matrix(12, 12);
+    for (int64_t i = 0; i < 12; i++)
+        for (int64_t j = 0; j < 12; j++) AT(a, i, j) = 1.0 / (double)(i + j + 1);
+    check_eigh("eigh of Hilbert's matrix", SB_F64, a, false);
+    free(a.at);
+    // scikit-learn's principal component of these four points: +(.9486833, .3162278)
+    const double x[] = {45, 15, 15, 5};
+    sb_array *c = array_of(ctx, SB_F64, 2, (int64_t[]){2, 2}, x), *v = like(ctx, c);
+    w = array_of(ctx, SB_F64, 1, (int64_t[]){2}, NULL);
+    CHECK(sb_eigh(ctx, c, w, v, &err) == SB_OK, "%s", err.message);
+    found = from_array(v);
+    CHECK(fabs(AT(found, 0, 1) - 0.9486832980505138) < 1e-15 && fabs(AT(found, 1, 1) - 0.31622776601683794) < 1e-15, "%g %g", AT(found, 0, 1), AT(found, 1, 1));
+    free(found.at);
+    sb_array_free(c), sb_array_free(v), sb_array_free(w);
+}
+
 // Systems whose solution is known exactly: integers small enough that every step is exact.
 static void test_known(sb_context *ctx) {
     const double a[] = {4, 2, -2, 2, 10, 5, -2, 5, 9}, l[] = {2, 0, 0, 1, 3, 0, -1, 2, 2}, b[] = {4, 17, 12};
@@ -237,6 +359,7 @@ int main(void) {
     for (int wide = 0; wide < 2; wide++) {
         const sb_dtype dtype = wide ? SB_F64 : SB_F32;
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) test_cholesky(dtype, sizes[i]);
+        test_eigh(dtype);
         test_solve(dtype, 5, 1);
         test_solve(dtype, 70, 3);
         test_solve(dtype, 150, 70);
@@ -244,6 +367,7 @@ int main(void) {
     sb_context *ctx = NULL;
     CHECK(sb_context_new(NULL, &ctx, NULL) == SB_OK, "a context");
     test_known(ctx);
+    test_eigh_known(ctx);
     test_refusals(ctx);
     sb_context_free(ctx);
     return test_end();

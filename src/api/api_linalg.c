@@ -9,6 +9,12 @@ sb_status sb_cholesky(sb_context *ctx, const sb_array *a, sb_array *l, sb_error 
     RETURN_INSIDE(sbi_cholesky(ctx, a, l, err));
 }
 
+sb_status sb_eigh(sb_context *ctx, const sb_array *a, sb_array *w, sb_array *v, sb_error *err) {
+    NEED(ctx); NEED(a); NEED(w);
+    APART(w, a); APART(v, a); APART(v, w);
+    RETURN_INSIDE(sbi_eigh(ctx, a, w, v, err));
+}
+
 sb_status sb_solve(sb_context *ctx, const sb_solve_options *options, const sb_array *a, const sb_array *b, sb_array *x,
                    sb_error *err) {
     NEED(ctx); NEED(a); NEED(b); NEED(x);

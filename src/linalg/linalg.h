@@ -15,6 +15,7 @@ enum { SBI_PANEL = 64 };
 sb_status sbi_cholesky(sb_context *ctx, const sb_array *a, sb_array *l, sb_error *err);
 sb_status sbi_solve(sb_context *ctx, const sb_solve_options *options, const sb_array *a, const sb_array *b, sb_array *x,
                     sb_error *err);
+sb_status sbi_eigh(sb_context *ctx, const sb_array *a, sb_array *w, sb_array *v, sb_error *err);
 
 // ---- panels.c: block columns, and rows of them on the host
 
@@ -48,6 +49,8 @@ sb_status sbi_rows_write(sb_context *ctx, sbi_rows rows, double *from, sb_error 
 sb_status sbi_rows_subtract(sb_context *ctx, sbi_rows a, int transpose_a, sbi_rows b, int transpose_b, sbi_rows c, sb_error *err);
 // SB_ERR_NONFINITE if the array holds an infinity or NaN.
 sb_status sbi_check_finite(sb_context *ctx, const sb_array *a, const char *name, sb_error *err);
+// The lower triangle of a square matrix as doubles, to[n, n], zeros above it; refuses what is not finite.
+sb_status sbi_lower_read(sb_context *ctx, const sb_array *a, double *to, sb_error *err);
 // a is a square matrix.
 sb_status sbi_check_square(const sb_array *a, const char *name, sb_error *err);
 
@@ -62,6 +65,31 @@ void sbi_triangle_columns(sbi_triangle kind, int64_t n, const double *t, int64_t
                           int64_t count);
 // op(t) x = x in place, t the triangle of the panels, x[n, r] or x[n] of their dtype.
 sb_status sbi_triangle_solve(const sbi_panels *t, sbi_triangle kind, sb_array *x, sb_error *err);
+
+// ---- reflector.c: reflectors, on the host in binary64
+
+double sbi_vector_dot(int64_t n, const double *x, const double *y); // S of the products
+double sbi_power_of_two(int exponent);                              // -1022 .. 1023
+double sbi_scale_of(int64_t n, const double *x); // the power of two that brings the largest magnitude into [1, 2); 0: all are zero
+// x becomes v, with v_0 = 1; returns beta: (I - tau v v^T) x = (beta, 0, 0, ...).
+double sbi_reflector(int64_t n, double *x, double *tau);
+void sbi_reflect(int64_t n, const double *v, double tau, double *y);
+// t[count, count] upper triangular with H_0 H_1 ... = I - V T V^T, vector j at v + j n; count <= SBI_PANEL.
+void sbi_reflector_block(int64_t n, int64_t count, const double *v, const double *tau, double *t);
+// The same as arrays: *v_out[n, count], *t_out[count, count].
+sb_status sbi_block_arrays(sb_context *ctx, sb_dtype dtype, int64_t n, int64_t count, const double *v, const double *tau,
+                           sb_array **v_out, sb_array **t_out, sb_error *err);
+// c = c - V (op(T) (V^T c)), three products.
+sb_status sbi_reflect_rows(sb_context *ctx, sb_array *v, sb_array *t, int transpose, sbi_rows c, sb_error *err);
+
+// ---- tridiagonal.c
+// d[n] becomes the eigenvalues, ascending; e[n] is overwritten; zt[n, n] (or NULL), rows of vectors, turns with them.
+sb_status sbi_tridiagonal(sb_context *ctx, int64_t n, double *d, double *e, double *zt, sb_error *err);
+
+// ---- eigh.c
+// Columns of v[rows, columns], rounded to dtype: the entry of largest magnitude, the first on a tie, becomes positive; the
+// columns of other[other_rows, columns] change their signs with them. scratch[columns].
+void sbi_fix_signs(sb_dtype dtype, int64_t rows, int64_t columns, double *v, double *scratch, double *other, int64_t other_rows);
 
 // ---- cholesky.c
 // Overwrites the panels, whose lower triangle is read, by the factor. A pivot that is not positive: SB_ERR_SINGULAR.

@@ -123,6 +123,16 @@ static void keep_part(sbi_part_read part, double *x, int64_t row, int64_t column
         if (part == SBI_READ_LOWER ? j > row : part == SBI_READ_UPPER && j < row) x[j] = 0.0;
 }
 
+sb_status sbi_lower_read(sb_context *ctx, const sb_array *a, double *to, sb_error *err) {
+    const int64_t n = a->shape[0];
+    sb_status status = sbi_rows_read(ctx, (sbi_rows){(sb_array *)a, 0, n}, to, err); // (only read)
+    for (int64_t i = 0, at; i < n && status == SB_OK; i++) {
+        keep_part(SBI_READ_LOWER, to + i * n, i, n);
+        if (!all_finite(to + i * n, n, &at)) status = not_finite("a", i, at, err);
+    }
+    return status;
+}
+
 // Strips of rows between a matrix (row-major) and the panels: `whole` is a strip, `part` its piece in a panel.
 static sb_status move_strips(const sbi_panels *p, sb_array *a, bool load, sbi_part_read part, const char *name, sb_error *err) {
     const int64_t strip = p->rows < STRIP ? p->rows : STRIP, columns = p->columns;

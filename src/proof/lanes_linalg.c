@@ -38,6 +38,19 @@ static sb_status run_solve(sbi_lane_run *run, sb_error *err) {
     return run->status;
 }
 
+static sb_status run_eigh(sbi_lane_run *run, sb_error *err) {
+    const sb_dtype real = sbi_lane_real(run);
+    const int64_t n = sbi_lane_size(run, 75, 67);
+    sb_array *a = sbi_lane_input(run, "a", real, 2, SHAPE(n, n)), *lower = sbi_lane_result(run, real, 2, SHAPE(n, n));
+    sb_array *v = sbi_lane_result(run, real, 2, SHAPE(n, n)), *w = sbi_lane_result(run, real, 1, SHAPE(n));
+    // (every entry of a counts: the lower triangle of a a^T)
+    const sb_gemm_options options = {.size = sizeof options, .transpose_b = 1};
+    if (run->status == SB_OK) sbi_lane_do(run, sb_gemm(run->ctx, &options, a, a, NULL, lower, err));
+    if (run->status == SB_OK) sbi_lane_do(run, sb_eigh(run->ctx, lower, w, v, err));
+    sbi_lane_cell(run, "w", w, err);
+    return sbi_lane_cell(run, "v", v, err);
+}
+
 #define TAME (SBI_FIX(SBI_FIX_PLAIN) | SBI_FIX(SBI_FIX_TIES) | SBI_FIX(SBI_FIX_SUBNORMAL) | SBI_FIX(SBI_FIX_ZEROS) | \
               SBI_FIX(SBI_FIX_ODD) | SBI_FIX(SBI_FIX_EMPTY) | SBI_FIX(SBI_FIX_ONE))
 #define BOTH(lane, of, is_quick, ...) \
@@ -46,5 +59,6 @@ static sb_status run_solve(sbi_lane_run *run, sb_error *err) {
 const sbi_lane sbi_lanes_linalg[] = {
     BOTH(cholesky, TAME, true, .run = run_cholesky),
     BOTH(solve, TAME, false, .run = run_solve),
+    BOTH(eigh, TAME | SBI_FIX(SBI_FIX_OFFSET) | SBI_FIX(SBI_FIX_WIDE), false, .run = run_eigh),
     {0},
 };
