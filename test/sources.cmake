@@ -93,6 +93,12 @@ add_test(NAME manual COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/tools/manu
 add_test(NAME onefile_syntax COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/test/onefile.py --syntax)
 add_test(NAME golden_kept COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/test/test_golden.py)
 
+add_test(NAME estimator_pages COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/tools/estimators.py --docs --check)
+if(TARGET samebits_python)
+  add_test(NAME python COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/test/test_python.py ${CMAKE_BINARY_DIR})
+  set_tests_properties(python PROPERTIES LABELS slow)
+endif()
+
 # What `make check` leaves to `make test`, so that it stays under two minutes on two cores.
 set_tests_properties(reference lanes kill verify exhaustion faults sort soft64_sabotaged PROPERTIES LABELS slow)
 add_test(NAME verify_quick COMMAND samebits_command verify --quick)

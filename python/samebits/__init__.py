@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""samebits: the same bits on every machine. Estimators named as scikit-learn's stand in samebits.cluster, samebits.linear_model, ..."""
+import ctypes as _ctypes
+import importlib as _importlib
+import json as _json
+import os as _os
+
+import numpy as _np
+
+from samebits import _library
+from samebits._classes import CLASSES as _CLASSES
+from samebits._library import Error, FileError, FormatError, InvalidError, OutOfMemoryError, StateError, UnsupportedError, config_context, threads
+
+__version__ = _library.lib.sb_version().decode()
+contract = _library.c.SB_CONTRACT
+
+__all__ = ["Error", "FileError", "FormatError", "InvalidError", "OutOfMemoryError", "StateError", "UnsupportedError", "config_context", "contract",
+           "digest", "doctor", "load", "threads", "verify"]
+
+
+def digest(thing):
+    """The digest of a fitted estimator (or a Pipeline's steps), of an array, of arrays by name.
+
+    >>> import numpy as np
+    >>> digest(np.zeros(3)) == digest({"": np.zeros(3)})
+    True
+    """
+    if hasattr(thing, "digest"):
+        return thing.digest()
+    if hasattr(thing, "steps"):
+        parts = {f"{number}.{name}": _np.frombuffer(bytes.fromhex(digest(step)), dtype=_np.uint8) for number, (name, step) in enumerate(thing.steps)}
+        return _library.digest_arrays(parts)
+    return _library.digest_arrays({key: _np.asarray(value) for key, value in (thing if isinstance(thing, dict) else {"": thing}).items()})
+
+
+def load(path):
+    """The estimator of a model's file, wherever it was fitted: by the command, in C, here."""
+    model = _library.load(path)
+    module, name = _CLASSES[model.algorithm()]
+    estimator = getattr(_importlib.import_module(module), name)()
+    estimator._take(model)  # pylint: disable=protected-access
+    names, classes = model.note("feature_names"), model.note("classes")
+    if names:
+        estimator.feature_names_in_ = _np.array(_json.loads(names), dtype=object)
+    if classes:
+        estimator.classes_ = _np.array(_json.loads(classes), dtype=object)
+    return estimator
+
+
+def doctor():
+    """Looks at this machine and prints what it finds; True if all conforms."""
+    verdict, lines, _ = _library.report("sb_doctor")
+    print(lines, end="")
+    return verdict == 0
+
+
+def verify(lanes=None):
+    """Compares what this machine computes with the golden values; prints the lines; True if everything was IDENTICAL. lanes: "kmeans,gemm_nn"."""
+    with open(_os.path.join(_os.path.dirname(__file__), "contract-1.tsv"), "rb") as file:
+        references = file.read()
+    c = _library.c
+    options = c.sb_verify_options(size=_ctypes.sizeof(c.sb_verify_options), tier=c.SB_TIER_QUICK, lanes=lanes.encode() if lanes else None,
+                                  references=references, references_size=len(references))
+    verdict, lines, _ = _library.report("sb_verify", _library.context(), _ctypes.byref(options))
+    print(lines, end="")
+    return verdict == 0

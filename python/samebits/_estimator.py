@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every estimator is: scikit-learn's manners in front of a model of the C library. The classes themselves are written at
+build time (tools/estimators.py); what one of them does beyond that stands in _details.py."""
+import json
+import secrets
+import warnings
+
+import numpy as np
+from sklearn import exceptions
+from sklearn.base import BaseEstimator
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from samebits import _details, _library
+
+_REAL = [np.float64, np.float32]
+
+
+def _seed(value):
+    """The number a fit draws from: the given one, one integer of a generator, or one of the system's."""
+    if value is None:
+        return secrets.randbits(32)
+    if value is np.random:
+        value = np.random.mtrand._rand  # pylint: disable=protected-access
+    if isinstance(value, np.random.Generator):
+        return int(value.integers(1 << 32))
+    if isinstance(value, np.random.RandomState):
+        return int(value.randint(1 << 32, dtype=np.uint64))
+    return int(value)
+
+
+def _text(value):
+    """A parameter as the library reads it."""
+    if value is None:
+        return "none"
+    if isinstance(value, (bool, np.bool_)):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return value
+    if isinstance(value, (int, np.integer)):
+        return str(int(value))
+    return repr(float(value))
+
+
+class Estimator(BaseEstimator):
+    """An estimator whose arithmetic is all in the library."""
+
+    _algorithm, _input, _sent, _fitted = "", "", (), ()
+    _parameter_constraints = {}
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        words = self._input.split()
+        tags.input_tags.allow_nan = "nan" in words
+        tags.input_tags.positive_only = "positive" in words
+        tags.target_tags.required = "target" in words or "classes" in words
+        tags.target_tags.multi_output = "targets" in words
+        tags.target_tags.single_output = True
+        return tags
+
+    # ---- from numpy to the library
+
+    def _validated(self, X, reset, y=None):
+        words = self._input.split()
+        rules = {"dtype": _REAL, "order": "C", "reset": reset, "ensure_all_finite": "allow-nan" if "nan" in words else True}
+        if hasattr(X, "__dlpack__") and not hasattr(X, "__array__"):
+            X = np.from_dlpack(X)
+        if y is None:
+            return validate_data(self, X, **rules), None
+        if "classes" in words:
+            X, y = validate_data(self, X, y, **rules)
+            check_classification_targets(y)
+            return X, y
+        X, y = validate_data(self, X, y, multi_output="targets" in words, y_numeric=True, **rules)
+        return X, y if y.dtype in _REAL else y.astype(np.float64)
+
+    def _encoded(self, y):
+        """Numbers of classes, which are kept in classes_."""
+        self.classes_, numbers = np.unique(y, return_inverse=True)
+        return numbers.astype(np.int64)
+
+    def _new_model(self):
+        model = _library.Model(self._algorithm)
+        for name in self._sent:
+            value = getattr(self, name)
+            if name == "random_state":
+                value = self.random_state_ = _seed(value)
+            if isinstance(value, (list, tuple)) or hasattr(value, "__array__") and not np.isscalar(value) and getattr(value, "ndim", 0):
+                value = np.asarray(value, dtype=np.float64)
+            model.set(name, value if isinstance(value, np.ndarray) else _text(value))
+        return model
+
+    def _fit(self, method, X, y=None, sample_weight=None):
+        self._validate_params()
+        goes_on = method == "partial_fit" and hasattr(self, "_model")
+        words = self._input.split()
+        needs_y = "target" in words or "classes" in words
+        if needs_y and y is None:
+            raise ValueError(f"requires y to be passed, but the target y is None: {type(self).__name__} needs it")
+        X, y = self._validated(X, not goes_on, y if needs_y else None)
+        weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        if "classes" in words:
+            y = self._encoded(y)
+        _details.before_fit(self, X, y)
+        model = self._model if goes_on else self._new_model()
+        if hasattr(self, "feature_names_in_"):
+            model.set_note("feature_names", json.dumps(list(self.feature_names_in_)))
+        if "classes" in words:
+            model.set_note("classes", json.dumps([str(name) for name in self.classes_]))
+        model.fit(method, X, y, weights)
+        self._take(model)
+        for category, sentence in model.warnings():
+            warnings.warn(sentence, getattr(exceptions, category, UserWarning), stacklevel=3)
+        return self
+
+    def _take(self, model):
+        """The arrays of a fitted model as attributes."""
+        self._model = model
+        for name in self._fitted:
+            setattr(self, name + "_", model.array(name))
+        _details.after_fit(self)
+
+    # ---- methods
+
+    def _call(self, method, X, **data):
+        check_is_fitted(self)
+        X, _ = self._validated(X, False)
+        return _details.result(self, method, self._model.call(method, X, **data))
+
+    def _score(self, X, y=None, sample_weight=None):
+        check_is_fitted(self)
+        words = self._input.split()
+        X, y = self._validated(X, False, y)
+        weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64)
+        if "classes" in words and y is not None:  # a class of nobody has the number after the last
+            numbers = {name: number for number, name in enumerate(self.classes_.tolist())}
+            y = np.array([numbers.get(name, len(numbers)) for name in y.tolist()], dtype=np.int64)
+        return self._model.call("score", X, y, weights)
+
+    @property
+    def _n_features_out(self):
+        return _details.features_out(self)
+
+    # ---- files and digests
+
+    def digest(self):
+        """The digest of the fitted model, 64 letters: the same wherever it was fitted on the same data."""
+        check_is_fitted(self)
+        return self._model.digest()
+
+    def save(self, path):
+        """Writes the model's safetensors file: the same bytes as from C or the command line."""
+        check_is_fitted(self)
+        self._model.save(path)

@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The C library by ctypes: contexts, arrays, models. Nothing here computes: it converts, checks, calls and names."""
+import contextlib
+import ctypes
+import os
+import sys
+import threading
+
+import numpy as np
+
+from samebits import _prototypes as c
+
+_NAMES = {"win32": "samebits.dll", "darwin": "libsamebits.dylib"}
+PATH = os.environ.get("SAMEBITS_LIBRARY") or os.path.join(os.path.dirname(os.path.abspath(__file__)), _NAMES.get(sys.platform, "libsamebits.so"))
+lib = ctypes.CDLL(PATH)
+for _name, (_result, _arguments) in c.FUNCTIONS.items():
+    _function = getattr(lib, _name)
+    _function.restype, _function.argtypes = _result, _arguments
+
+DTYPES = {np.dtype(name): value for name, value in (
+    ("float32", c.SB_F32), ("float64", c.SB_F64), ("int32", c.SB_I32), ("int64", c.SB_I64), ("uint8", c.SB_U8), ("uint32", c.SB_U32),
+    ("uint64", c.SB_U64))}
+_BACK = {value: dtype for dtype, value in DTYPES.items()}
+
+
+class Error(Exception):
+    """What the library refused: `status` ("SB_ERR_SHAPE"), `argument`, and the sentence."""
+
+    def __init__(self, status, argument, sentence):
+        super().__init__(sentence)
+        self.status, self.argument = status, argument
+
+    def __reduce__(self):
+        return type(self), (self.status, self.argument, str(self))
+
+
+class InvalidError(Error, ValueError):
+    """An argument, a shape, a dtype or a number that is refused."""
+
+
+class FormatError(Error, ValueError):
+    """A file that is not what it should be."""
+
+
+class UnsupportedError(Error, NotImplementedError):
+    """Known, and not there."""
+
+
+class FileError(Error, OSError):
+    """The operating system refused a file operation."""
+
+    def __str__(self):
+        return self.args[0] if self.args else ""
+
+
+class StateError(Error, RuntimeError):
+    """Called at the wrong time."""
+
+
+class OutOfMemoryError(Error, MemoryError):
+    """Out of memory."""
+
+
+_KINDS = {c.SB_ERR_FORMAT: FormatError, c.SB_ERR_UNSUPPORTED: UnsupportedError, c.SB_ERR_IO: FileError, c.SB_ERR_STATE: StateError,
+          c.SB_ERR_MEMORY: OutOfMemoryError, c.SB_ERR_DEVICE: StateError, c.SB_ERR_INTERRUPTED: StateError, c.SB_ERR_WORKER: StateError,
+          c.SB_ERR_INTERNAL: Error}
+
+
+def check(name, *arguments):
+    """Calls a function whose last argument is the error, and raises it."""
+    error = c.sb_error()
+    status = getattr(lib, name)(*arguments, ctypes.byref(error))
+    if status != c.SB_OK:
+        sentence = error.message.decode("utf-8", "replace") or lib.sb_status_name(status).decode()
+        raise _KINDS.get(status, InvalidError)(lib.sb_status_name(status).decode(), error.argument.decode("utf-8", "replace"), sentence)
+
+
+# ---- contexts: one a thread, device and number of threads
+
+
+class _Local(threading.local):
+    def __init__(self):
+        self.config, self.contexts = [{"device": None, "threads": 0}], {}
+
+
+_local = _Local()
+
+
+@contextlib.contextmanager
+def config_context(*, device=None, threads=None):
+    """Within it estimators use this device, and this number of threads. No bit of any result depends on either.
+
+    >>> import samebits
+    >>> with samebits.config_context(threads=1):
+    ...     samebits.threads()
+    1
+    """
+    before = _local.config[-1]
+    _local.config.append({"device": before["device"] if device is None else device, "threads": before["threads"] if threads is None else threads})
+    try:
+        yield
+    finally:
+        _local.config.pop()
+
+
+class _Context:
+    def __init__(self, device, threads):
+        self.handle = ctypes.c_void_p()
+        options = c.sb_context_options(size=ctypes.sizeof(c.sb_context_options), device=device.encode() if device else None, threads=threads)
+        check("sb_context_new", ctypes.byref(options), ctypes.byref(self.handle))
+
+    def __del__(self):
+        if getattr(self, "handle", None) and lib:
+            lib.sb_context_free(self.handle)
+
+
+def context():
+    key = tuple(_local.config[-1].values())
+    if key not in _local.contexts:
+        _local.contexts[key] = _Context(*key)
+    return _local.contexts[key].handle
+
+
+def threads():
+    """The number of threads that estimators use now."""
+    return lib.sb_context_threads(context())
+
+
+# ---- arrays
+
+
+class Array:
+    """A view of a numpy array's memory, which stays alive with it."""
+
+    def __init__(self, array):
+        array = np.ascontiguousarray(array)
+        if array.dtype not in DTYPES:
+            raise TypeError(f"an array of {array.dtype}: expected one of {', '.join(str(d) for d in DTYPES)}")
+        self.kept, self.handle = array, ctypes.c_void_p()
+        shape = (ctypes.c_int64 * max(array.ndim, 1))(*array.shape)
+        check("sb_array_wrap", context(), DTYPES[array.dtype], array.ndim, shape, array.ctypes.data_as(ctypes.c_void_p), ctypes.byref(self.handle))
+
+    def __del__(self):
+        if getattr(self, "handle", None) and lib:
+            lib.sb_array_free(self.handle)
+
+
+def to_numpy(handle):
+    """A copy of an array of the library; one number where it has no axes."""
+    ndim, shape = lib.sb_array_ndim(handle), lib.sb_array_shape(handle)
+    out = np.empty(tuple(shape[i] for i in range(ndim)), dtype=_BACK[lib.sb_array_dtype(handle)])
+    check("sb_array_read", handle, out.ctypes.data_as(ctypes.c_void_p), out.nbytes)
+    return out if ndim else out[()].item()
+
+
+# ---- models
+
+
+class Model:
+    """A model of the library: parameters, a fit, methods, arrays; it pickles as the bytes of its file."""
+
+    def __init__(self, algorithm):
+        self.handle = ctypes.c_void_p()
+        check("sb_model_new", context(), algorithm.encode(), ctypes.byref(self.handle))
+
+    def __del__(self):
+        if getattr(self, "handle", None) and lib:
+            lib.sb_model_free(self.handle)
+
+    def __reduce__(self):
+        return restore, (self.store(),)
+
+    def __deepcopy__(self, memo):
+        return restore(self.store())
+
+    def set(self, name, value):
+        if isinstance(value, np.ndarray):
+            array = Array(value)
+            check("sb_model_set_array", context(), self.handle, name.encode(), array.handle)
+        else:
+            check("sb_model_set", self.handle, name.encode(), value.encode())
+
+    def _data(self, x, y, weights, progress):
+        arrays = [None if a is None else Array(a) for a in (x, y, weights)]
+        data = c.sb_data(size=ctypes.sizeof(c.sb_data), x=arrays[0].handle, y=arrays[1] and arrays[1].handle, weights=arrays[2] and arrays[2].handle)
+        if progress:
+            data.progress = progress
+        return arrays, data
+
+    def fit(self, method, x, y=None, weights=None):
+        raised = []
+
+        def progress(user, done, total):  # (a signal's handler runs here, and what it raises ends the fit)
+            try:
+                return len(raised)
+            except BaseException as error:  # pylint: disable=broad-except
+                raised.append(error)
+                return 1
+
+        callback = type(c.sb_data().progress)(progress)
+        arrays, data = self._data(x, y, weights, callback)
+        try:
+            check("sb_model_fit", context(), self.handle, method.encode(), ctypes.byref(data))
+        except Error:
+            if raised:
+                raise raised[0] from None
+            raise
+        del arrays
+
+    def call(self, method, x, y=None, weights=None):
+        arrays, data = self._data(x, y, weights, None)
+        out = ctypes.c_void_p()
+        check("sb_model_call", context(), self.handle, method.encode(), ctypes.byref(data), ctypes.byref(out))
+        try:
+            return to_numpy(out)
+        finally:
+            lib.sb_array_free(out)
+            del arrays
+
+    def array(self, name):
+        handle = lib.sb_model_array(self.handle, name.encode())
+        return to_numpy(handle) if handle else None
+
+    def warnings(self):
+        """[(category, sentence)]"""
+        lines = lib.sb_model_warnings(self.handle).decode().splitlines()
+        return [tuple(line.split(": ", 1)) for line in lines]
+
+    def note(self, key):
+        text = lib.sb_model_note(self.handle, key.encode())
+        return None if text is None else text.decode()
+
+    def set_note(self, key, text):
+        check("sb_model_set_note", self.handle, key.encode(), None if text is None else text.encode())
+
+    def algorithm(self):
+        return lib.sb_model_algorithm(self.handle).decode()
+
+    def digest(self):
+        out = (ctypes.c_uint8 * 32)()
+        check("sb_model_digest", context(), self.handle, out)
+        return bytes(out).hex()
+
+    def save(self, path):
+        check("sb_model_save", self.handle, os.fsencode(path))
+
+    def store(self):
+        size = ctypes.c_int64()
+        check("sb_model_store", self.handle, None, 0, ctypes.byref(size))
+        bytes_ = ctypes.create_string_buffer(size.value)
+        check("sb_model_store", self.handle, bytes_, size.value, ctypes.byref(size))
+        return bytes_.raw
+
+
+def _given(handle):
+    model = Model.__new__(Model)
+    model.handle = handle
+    return model
+
+
+def restore(data):
+    """The model whose file has these bytes."""
+    handle = ctypes.c_void_p()
+    check("sb_model_restore", context(), data, len(data), ctypes.byref(handle))
+    return _given(handle)
+
+
+def load(path):
+    """The model of a file."""
+    handle = ctypes.c_void_p()
+    check("sb_model_load", context(), os.fsencode(path), ctypes.byref(handle))
+    return _given(handle)
+
+
+def digest_arrays(arrays):
+    """The tree digest (contract T10) of arrays by name."""
+    kept = [Array(a) for a in arrays.values()]
+    names = (ctypes.c_char_p * len(kept))(*(name.encode() for name in arrays))
+    handles = (ctypes.c_void_p * len(kept))(*(a.handle for a in kept))
+    out = (ctypes.c_uint8 * 32)()
+    check("sb_digest_arrays", context(), len(kept), names, handles, out)
+    return bytes(out).hex()
+
+
+def report(name, *arguments):
+    """Calls a function that gives a report: (verdict, lines, JSON text)."""
+    handle = ctypes.c_void_p()
+    check(name, *arguments, ctypes.byref(handle))
+    try:
+        return lib.sb_report_verdict(handle), lib.sb_report_text(handle).decode(), lib.sb_report_json(handle).decode()
+    finally:
+        lib.sb_report_free(handle)

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Python package under scikit-learn: its checks over every estimator, agreement on its bundled data, pickling, clones,
+pipelines, searches over processes, files, digests. Run by test_python.py in an environment of its own."""
+import copy
+import doctest
+import importlib
+import multiprocessing
+import os
+import pickle
+import subprocess
+import tempfile
+import warnings
+
+import numpy as np
+import sklearn.datasets
+from sklearn import base, cluster, linear_model, preprocessing
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import check_estimator
+
+import samebits
+from samebits import _estimator, _library
+from samebits._classes import CLASSES
+from samebits.cluster import KMeans
+from samebits.linear_model import LinearRegression
+from samebits.preprocessing import StandardScaler
+
+# Checks that scikit-learn's own estimator of that name fails, too, and why.
+EXPECTED = {"KMeans": {"check_sample_weight_equivalence_on_dense_data": "draws pick rows: repeated rows are other rows"}}
+passed = 0
+
+
+def check(condition, words):
+    global passed
+    if not condition:
+        raise AssertionError(words)
+    passed += 1
+
+
+def classes():
+    for module, name in CLASSES.values():
+        yield getattr(importlib.import_module(module), name)
+
+
+def estimator_checks():
+    for kind in classes():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = check_estimator(kind(), on_fail=None, expected_failed_checks=EXPECTED.get(kind.__name__, {}))
+        failed = [one for one in found if one["status"] == "failed"]
+        check(not failed, [(one["check_name"], repr(one["exception"])[:300]) for one in failed])
+        print(f"{kind.__name__}: {len(found)} checks, {sum(one['status'] == 'xfail' for one in found)} expected to fail")
+
+
+def documentation():
+    modules = {importlib.import_module(module) for module, _ in CLASSES.values()} | {samebits, _library, _estimator}
+    for module in modules:
+        failures, tried = doctest.testmod(module)
+        check(failures == 0, f"doctests of {module.__name__}")
+    for kind in classes():
+        theirs = getattr(importlib.import_module(kind.__module__.replace("samebits", "sklearn")), kind.__name__)
+        own, other = kind().get_params(), theirs().get_params()
+        check(own == {name: other[name] for name in own} and own.keys() == other.keys(), f"{kind.__name__}: {own} {other}")
+
+
+def agreement():
+    X, y = sklearn.datasets.load_diabetes(return_X_y=True)
+    many = np.column_stack([y, X[:, 0] + y])
+    for data in (X, X.astype(np.float32)):
+        for target in (y, many):
+            own, theirs = LinearRegression().fit(data, target), linear_model.LinearRegression().fit(X, target)
+            bound = 1e-8 if data.dtype == np.float64 else 1e-3
+            check(np.allclose(own.coef_, theirs.coef_, rtol=bound, atol=bound * np.abs(theirs.coef_).max()), "coefficients")
+            check(own.coef_.dtype == data.dtype and own.predict(data).dtype == data.dtype and own.coef_.shape == theirs.coef_.shape, "types")
+            check(abs(own.score(data, target) - theirs.score(X, target)) < 1e-6, "R2")
+            weights = np.arange(len(y)) % 3 + 0.5
+            own, theirs = LinearRegression().fit(data, target, weights), linear_model.LinearRegression().fit(X, target, weights)
+            check(np.allclose(own.coef_, theirs.coef_, rtol=bound, atol=bound * np.abs(theirs.coef_).max()), "weighted coefficients")
+    wide = X[:8]
+    own, theirs = LinearRegression().fit(wide, y[:8]), linear_model.LinearRegression().fit(wide, y[:8])
+    check(np.allclose(own.coef_, theirs.coef_) and own.rank_ == theirs.rank_, "fewer rows than columns")
+    twice = np.column_stack([X, X[:, :3]])
+    own, theirs = LinearRegression().fit(twice, y), linear_model.LinearRegression().fit(twice, y)
+    check(np.allclose(own.coef_, theirs.coef_, rtol=1e-6, atol=1e-6) and own.rank_ == theirs.rank_ == 10, "columns twice")
+    own, theirs = StandardScaler().fit(X), preprocessing.StandardScaler().fit(X)
+    check(np.allclose(own.transform(X), theirs.transform(X), atol=1e-12) and np.allclose(own.var_, theirs.var_) and own.n_samples_seen_ == theirs.n_samples_seen_, "scaler")
+    check(np.allclose(own.inverse_transform(own.transform(X)), X), "scaler, back")
+    digits = sklearn.datasets.load_digits().data
+    for data in (digits, digits.astype(np.float32)):
+        own = [KMeans(10, random_state=seed).fit(data).inertia_ for seed in range(8)]
+        theirs = [cluster.KMeans(10, random_state=seed).fit(digits).inertia_ for seed in range(8)]
+        check(min(own) < 1.005 * min(theirs) and sorted(own)[4] < 1.02 * sorted(theirs)[4], f"inertia {own} {theirs}")
+        start = digits[:10]
+        one, other = KMeans(10, init=start, n_init=1, tol=0).fit(data), cluster.KMeans(10, init=start, n_init=1, tol=0).fit(digits)
+        check(abs(one.inertia_ / other.inertia_ - 1) < 1e-6 and (one.labels_ == other.labels_).mean() > 0.999, "from given centres")
+
+
+def same_bits():
+    X, y = sklearn.datasets.load_diabetes(return_X_y=True)
+    for make in (lambda: KMeans(5, random_state=3), LinearRegression, StandardScaler):
+        digests = set()
+        for threads in (1, 2, 3, 8):
+            with samebits.config_context(threads=threads):
+                model = make().fit(X, y)
+                digests.add(model.digest())
+        check(len(digests) == 1, "threads reach a digest")
+        method = "transform" if hasattr(model, "transform") else "predict"
+        whole = getattr(model, method)(X)
+        check(all(np.array_equal(getattr(model, method)(X[i:i + 1])[0], whole[i]) for i in range(0, len(X), 7)), "a row alone")
+        for other in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
+            check(other.digest() == model.digest() and np.array_equal(getattr(other, method)(X), whole), "pickled")
+        check(not hasattr(base.clone(model), "_model") and base.clone(model).fit(X, y).digest() == model.digest(), "cloned")
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "m.safetensors")
+            model.save(path)
+            again = samebits.load(path)
+            check(type(again) is type(model) and again.digest() == model.digest() and np.array_equal(getattr(again, method)(X), whole), "saved")
+            with open(path, "rb") as file:
+                check(file.read() == model._model.store(), "one file") # pylint: disable=protected-access
+
+
+def child(queue, X):
+    queue.put(StandardScaler().fit(X).digest())
+
+
+def machinery():
+    X, y = sklearn.datasets.load_diabetes(return_X_y=True, as_frame=True)
+    pipe = make_pipeline(StandardScaler().set_output(transform="pandas"), LinearRegression())
+    pipe.fit(X, y)
+    check(list(pipe[0].feature_names_in_) == list(X.columns) and len(samebits.digest(pipe)) == 64 and "LinearRegression" in pipe._repr_html_(), "pipeline")
+    search = GridSearchCV(make_pipeline(StandardScaler(), LinearRegression()), {"linearregression__fit_intercept": [True, False]}, n_jobs=2).fit(X, y)
+    check(search.best_params_ == {"linearregression__fit_intercept": True}, "search")
+    scores = cross_val_score(LinearRegression(), X, y, n_jobs=2)
+    check(np.array_equal(scores, cross_val_score(LinearRegression(), X, y)), "scores over processes")
+    data, own = X.to_numpy(), StandardScaler().fit(X.to_numpy()).digest()
+    for way in ("fork", "spawn"):
+        context = multiprocessing.get_context(way)
+        queue = context.Queue()
+        process = context.Process(target=child, args=(queue, data))
+        process.start()
+        check(queue.get(timeout=120) == own, f"a {way}ed process")
+        process.join()
+
+
+def errors():
+    for call, kind, words in (
+            (lambda: KMeans(0).fit([[1.0]]), ValueError, "n_clusters"), (lambda: KMeans(3).fit([[1.0]]), ValueError, "n_samples=1 should be >= n_clusters=3"),
+            (lambda: KMeans().predict([[1.0]]), NotFittedError, "not fitted"), (lambda: LinearRegression(positive=True).fit([[1.0], [2.0]], [1, 2]), NotImplementedError, "positive"),
+            (lambda: LinearRegression().fit([[1.0]], None), ValueError, "requires y"), (lambda: samebits.load("/nowhere"), OSError, "nowhere"),
+            (lambda: _library.restore(b"x" * 100), ValueError, "header")):
+        try:
+            call()
+        except kind as error:
+            check(words in str(error), f"{error}")
+        else:
+            check(False, words)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        KMeans(3).fit(np.ones((5, 2)))
+    check(any(one.category is ConvergenceWarning and "distinct clusters (1)" in str(one.message) for one in caught), "ConvergenceWarning")
+    generator = np.random.default_rng(5)
+    first = KMeans(2, random_state=generator).fit(np.eye(6)).random_state_
+    check(first == int(np.random.default_rng(5).integers(1 << 32)) and KMeans(2).fit(np.eye(6)).random_state_ >= 0, "seeds")
+    out = subprocess.run([os.sys.executable, "-m", "samebits", "--version"], capture_output=True, text=True)
+    check(out.stdout.startswith(f"samebits {samebits.__version__}"), out.stderr)
+    check(samebits.verify("kmeans,standard_scaler_f64"), "verify")
+
+
+if __name__ == "__main__":
+    documentation()
+    agreement()
+    same_bits()
+    machinery()
+    errors()
+    estimator_checks()
+    print(f"{passed} passed, 0 failed")
