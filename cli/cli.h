@@ -70,6 +70,8 @@ int cli_bisect(int argc, char **argv);
 int cli_describe(int argc, char **argv);
 int cli_doctor(int argc, char **argv);
 int cli_digest(int argc, char **argv);
+int cli_fit(int argc, char **argv);
+int cli_method(int argc, char **argv); // argv[0]: predict, transform, score; call METHOD
 
 extern const unsigned char cli_golden[]; // references/contract-1.tsv
 extern const size_t cli_golden_size;

@@ -499,6 +499,19 @@ SB_API sb_status sb_model_restore(sb_context *ctx, const void *bytes, int64_t si
 // The digest of algorithm, parameters, arrays and notes (docs/estimators.md); the release is not in it.
 SB_API sb_status sb_model_digest(sb_context *ctx, const sb_model *model, uint8_t out[32], sb_error *err);
 
+// A table from a file: npy (by its first bytes; booleans, integers, floats), else csv (RFC 4180; a first line of names is a
+// header; nothing, NA, nan ... is NaN). The array is float32 where `dtype` is SB_F32 or, with dtype 0, where an npy file's is; else
+// float64: npy of any shape, csv [rows, columns]. A field that is no number: SB_ERR_FORMAT naming line and column.
+typedef struct sb_table sb_table;
+SB_API sb_status sb_table_read(sb_context *ctx, const char *path, sb_dtype dtype, sb_table **out, sb_error *err);
+SB_API void sb_table_free(sb_table *table); // NULL is fine
+SB_API const sb_array *sb_table_array(const sb_table *table);                // the table's own
+SB_API const char *sb_table_name(const sb_table *table, int64_t column);     // of the header; NULL where there is none
+// One column, by its name or its number from 0, as picked[n], and the others. No such column: SB_ERR_ARGUMENT.
+SB_API sb_status sb_table_split(sb_context *ctx, const sb_table *table, const char *column, sb_array **rest, sb_array **picked, sb_error *err);
+// An array into a file, at once or not at all: csv where the path ends in .csv (decimals that read back the same), else npy.
+SB_API sb_status sb_array_save(const sb_array *a, const char *path, sb_error *err);
+
 // ---------------------------------------------------------------- language models
 
 // Training, evaluation and generation of Llama-shaped decoders on byte tokens, as `samebits lm` does them. docs/lm.md

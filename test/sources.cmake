@@ -80,6 +80,7 @@ target_sources(test_sabotage PRIVATE $<TARGET_OBJECTS:sabotage>)
 target_compile_definitions(test_sabotage PRIVATE GOLDEN="${CMAKE_SOURCE_DIR}/references/contract-1.tsv")
 
 add_test(NAME cli COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/test/test_cli.py $<TARGET_FILE:samebits_command>)
+add_test(NAME fit COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/test/test_fit.py $<TARGET_FILE:samebits_command>)
 add_test(NAME complete COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/test/test_complete.py ${CMAKE_SOURCE_DIR})
 add_test(NAME hostile_text COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/test/test_hostile_text.py $<TARGET_FILE:samebits_command>)
 add_test(NAME lm_signals COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/test/test_lm_signals.py ${CMAKE_BINARY_DIR})

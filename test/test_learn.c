@@ -211,6 +211,54 @@ static void test_file(sb_context *ctx) {
     sb_model_free(model);
 }
 
+static void write_text(const char *path, const char *text) {
+    FILE *file = fopen(path, "wb");
+    CHECK(file && fwrite(text, 1, strlen(text), file) == strlen(text) && fclose(file) == 0, "%s", path);
+}
+
+// Tables written and read again, in both forms and both types; columns by name and number.
+static void test_tables(sb_context *ctx) {
+    const float values[6] = {1.5f, -0.0f, 3e-40f, 7.0f, 1e30f, (float)__builtin_nan("")};
+    char npy[64], csv[64];
+    snprintf(npy, sizeof npy, "/tmp/samebits-test-learn-%lld.npy", (long long)sbi_nanoseconds());
+    snprintf(csv, sizeof csv, "/tmp/samebits-test-learn-%lld.csv", (long long)sbi_nanoseconds());
+    sb_array *a = array_of(ctx, SB_F32, 2, SHAPE(3, 2), values), *deep = array_of(ctx, SB_F32, 3, SHAPE(1, 1, 1), NULL), *rest = NULL, *picked = NULL;
+    sb_table *table = NULL;
+    CHECK(sb_array_save(a, npy, &err) == SB_OK && sb_array_save(a, csv, &err) == SB_OK, "%s", err.message);
+    CHECK(sb_array_save(deep, csv, &err) == SB_ERR_SHAPE && sb_array_save(NULL, csv, &err) == SB_ERR_ARGUMENT && sb_array_save(a, "/nowhere/x", &err) == SB_ERR_IO, "%s", err.message);
+    for (int form = 0; form < 2; form++) {
+        float got[6] = {0};
+        CHECK(sb_table_read(ctx, form ? csv : npy, SB_F32, &table, &err) == SB_OK && sb_array_read(sb_table_array(table), got, sizeof got, &err) == SB_OK, "%s", err.message);
+        CHECK(memcmp(got, values, 5 * sizeof *got) == 0 && got[5] != got[5], "form %d keeps bits", form);
+        CHECK(!sb_table_name(table, 0) && sb_table_split(ctx, table, "0", &rest, &picked, &err) == SB_OK && sb_array_size(rest) == 3 && sb_array_size(picked) == 3, "%s", err.message);
+        sb_array_free(rest);
+        sb_array_free(picked);
+        CHECK(sb_table_split(ctx, table, "2", &rest, &picked, &err) == SB_ERR_ARGUMENT && !rest && !picked, "%s", err.message);
+        sb_table_free(table);
+    }
+    CHECK(sb_table_read(ctx, npy, 0, &table, &err) == SB_OK && sb_array_dtype(sb_table_array(table)) == SB_F32, "as the file has it");
+    sb_table_free(table);
+    write_text(csv, "\"x, 1\",y\n1,2\n,4\n");
+    double got[2] = {0};
+    CHECK(sb_table_read(ctx, csv, 0, &table, &err) == SB_OK && strcmp(sb_table_name(table, 0), "x, 1") == 0 && !sb_table_name(table, 2) && !sb_table_name(table, -1), "%s", err.message);
+    CHECK(sb_table_split(ctx, table, "y", &rest, &picked, &err) == SB_OK && sb_array_read(picked, got, sizeof got, &err) == SB_OK && got[0] == 2.0 && got[1] == 4.0 &&
+          sb_array_read(rest, got, sizeof got, &err) == SB_OK && got[0] == 1.0 && got[1] != got[1], "%s", err.message);
+    CHECK(sb_table_split(ctx, table, NULL, &rest, &picked, &err) == SB_ERR_ARGUMENT && sb_table_split(ctx, NULL, "y", &rest, &picked, &err) == SB_ERR_ARGUMENT, "NULL");
+    sb_table_free(table);
+    table = NULL;
+    write_text(csv, "1,2\n3\n");
+    CHECK(sb_table_read(ctx, csv, 0, &table, &err) == SB_ERR_FORMAT && !table, "%s", err.message);
+    write_text(csv, "");
+    CHECK(sb_table_read(ctx, csv, 0, &table, &err) == SB_OK && sb_array_size(sb_table_array(table)) == 0, "an empty file has no rows: %s", err.message);
+    sb_table_free(table);
+    CHECK(sb_table_read(ctx, csv, SB_I32, &table, &err) == SB_ERR_DTYPE && sb_table_read(ctx, NULL, 0, &table, &err) == SB_ERR_ARGUMENT && !sb_table_array(NULL) && !sb_table_name(NULL, 0), "refused");
+    sb_table_free(NULL);
+    remove(npy);
+    remove(csv);
+    sb_array_free(a);
+    sb_array_free(deep);
+}
+
 // ---- cases
 
 static void test_kmeans(void) {
@@ -407,6 +455,7 @@ int main(void) {
     test_parameters(ctx);
     test_null(ctx);
     test_file(ctx);
+    test_tables(ctx);
     test_refused(ctx);
     test_kmeans();
     test_scaler();

@@ -114,3 +114,30 @@ sb_status sb_model_digest(sb_context *ctx, const sb_model *model, uint8_t out[32
     NEED(ctx); NEED(model); NEED(out);
     RETURN_INSIDE(sbi_model_digest(ctx, model, out, err));
 }
+
+sb_status sb_table_read(sb_context *ctx, const char *path, sb_dtype dtype, sb_table **out, sb_error *err) {
+    NEED(out);
+    *out = NULL;
+    NEED(ctx); NEED(path);
+    if (dtype && dtype != SB_F32 && dtype != SB_F64)
+        return sbi_fail(err, SB_ERR_DTYPE, "dtype", "dtype is %d: expected 0, float32 or float64", (int)dtype);
+    RETURN_INSIDE(sbi_table_read(ctx, path, dtype, out, err));
+}
+
+void sb_table_free(sb_table *table) { sbi_table_free(table); }
+
+const sb_array *sb_table_array(const sb_table *table) { return table ? sbi_table_array(table) : NULL; }
+
+const char *sb_table_name(const sb_table *table, int64_t column) { return table ? sbi_table_name(table, column) : NULL; }
+
+sb_status sb_table_split(sb_context *ctx, const sb_table *table, const char *column, sb_array **rest, sb_array **picked, sb_error *err) {
+    NEED(rest); NEED(picked);
+    *rest = *picked = NULL;
+    NEED(ctx); NEED(table); NEED(column);
+    RETURN_INSIDE(sbi_table_split(ctx, table, column, rest, picked, err));
+}
+
+sb_status sb_array_save(const sb_array *a, const char *path, sb_error *err) {
+    NEED(a); NEED(path);
+    RETURN_INSIDE(sbi_table_write(a, path, err));
+}

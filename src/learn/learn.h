@@ -129,4 +129,12 @@ sb_status sbi_model_load(sb_context *ctx, const char *path, sb_model **out, sb_e
 sb_status sbi_model_store(const sb_model *model, void *to, int64_t capacity, int64_t *size, sb_error *err);
 sb_status sbi_model_restore(sb_context *ctx, const void *bytes, int64_t size, sb_model **out, sb_error *err);
 sb_status sbi_model_digest(sb_context *ctx, const sb_model *model, uint8_t out[32], sb_error *err);
+
+// ---- table.c: see sb_table of samebits.h
+sb_status sbi_table_read(sb_context *ctx, const char *path, sb_dtype dtype, sb_table **out, sb_error *err);
+void sbi_table_free(sb_table *table);
+const sb_array *sbi_table_array(const sb_table *table);
+const char *sbi_table_name(const sb_table *table, int64_t column);
+sb_status sbi_table_split(sb_context *ctx, const sb_table *table, const char *column, sb_array **rest, sb_array **picked, sb_error *err);
+sb_status sbi_table_write(const sb_array *a, const char *path, sb_error *err);
 #endif

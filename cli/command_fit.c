@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+// samebits fit, predict, transform, score, call: estimators over tables in files.
+#include "cli.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SETTINGS = 64 };
+
+typedef struct job {
+    sb_context_options options;
+    const char *data, *target, *weights, *out;
+    const char *settings[SETTINGS]; // "n_clusters=8"
+    int setting_count;
+    bool narrow, quiet;
+    // what is made of them
+    sb_context *ctx;
+    sb_table *table;
+    sb_array *rest, *picked, *column; // of the data where the target is a column; the weights
+    sb_table *targets, *weight_table;
+    sb_model *model;
+    const sb_array *x, *y, *w;
+} job;
+
+static bool take_setting(void *to, const char *value) {
+    job *j = to;
+    const char *equals = strchr(value, '=');
+    if (!equals || equals == value || j->setting_count == SETTINGS) {
+        return false;
+    }
+    j->settings[j->setting_count++] = value;
+    return true;
+}
+
+static bool is_file(const char *path) { return access(path, R_OK) == 0; }
+
+// x, and y where it is asked for: a file of its own, else a column of the data.
+static sb_status read_data(job *j, sb_error *err) {
+    const sb_dtype dtype = j->narrow ? SB_F32 : (sb_dtype)0;
+    sb_status status = sb_table_read(j->ctx, j->data, dtype, &j->table, err);
+    if (status == SB_OK) {
+        j->x = sb_table_array(j->table);
+    }
+    if (status == SB_OK && j->target && is_file(j->target)) {
+        status = sb_table_read(j->ctx, j->target, dtype, &j->targets, err);
+        j->y = status == SB_OK ? sb_table_array(j->targets) : NULL;
+    } else if (status == SB_OK && j->target) {
+        status = sb_table_split(j->ctx, j->table, j->target, &j->rest, &j->picked, err);
+        j->x = j->rest;
+        j->y = j->picked;
+    }
+    if (status == SB_OK && j->weights) {
+        status = sb_table_read(j->ctx, j->weights, SB_F64, &j->weight_table, err);
+        j->w = status == SB_OK ? sb_table_array(j->weight_table) : NULL;
+    }
+    // A csv file of one column is a vector.
+    if (status == SB_OK && j->y == sb_table_array(j->targets) && j->y && sb_array_ndim(j->y) == 2 && sb_array_shape(j->y)[1] == 1) {
+        sb_array *whole;
+        memcpy(&whole, &j->y, sizeof whole);
+        status = sb_array_reshape(whole, 1, sb_array_shape(j->y), &j->picked, err);
+        j->y = j->picked;
+    }
+    if (status == SB_OK && j->w && sb_array_ndim(j->w) == 2 && sb_array_shape(j->w)[1] == 1) {
+        sb_array *whole;
+        memcpy(&whole, &j->w, sizeof whole);
+        status = sb_array_reshape(whole, 1, sb_array_shape(j->w), &j->column, err);
+        j->w = j->column;
+    }
+    return status;
+}
+
+static void free_job(job *j) {
+    sb_model_free(j->model);
+    sb_array_free(j->rest);
+    sb_array_free(j->picked);
+    sb_array_free(j->column);
+    sb_table_free(j->table);
+    sb_table_free(j->targets);
+    sb_table_free(j->weight_table);
+    sb_context_free(j->ctx);
+}
+
+static int show_progress(void *user, int64_t done, int64_t total) {
+    int *shown = user;
+    const int percent = total > 0 ? (int)((double)done / (double)total * 100.0) : 0;
+    if (percent != *shown) {
+        fprintf(stderr, "\r%3d %%", percent);
+        *shown = percent;
+    }
+    return 0;
+}
+
+static sb_status set_all(job *j, sb_error *err) {
+    char name[64];
+    sb_status status = SB_OK;
+    for (int i = 0; i < j->setting_count && status == SB_OK; i++) {
+        const char *equals = strchr(j->settings[i], '=');
+        snprintf(name, sizeof name, "%.*s", (int)(equals - j->settings[i]), j->settings[i]);
+        status = sb_model_set(j->model, name, equals + 1, err);
+    }
+    return status;
+}
+
+static sb_status fit(job *j, const char *algorithm, sb_error *err) {
+    int shown = -1;
+    sb_data data = {.size = sizeof data};
+    sb_status status = sb_context_new(&j->options, &j->ctx, err);
+    if (status == SB_OK) {
+        status = sb_model_new(j->ctx, algorithm, &j->model, err);
+    }
+    if (status == SB_OK) {
+        status = set_all(j, err);
+    }
+    if (status == SB_OK) {
+        status = read_data(j, err);
+    }
+    if (status != SB_OK) {
+        return status;
+    }
+    data.x = j->x;
+    data.y = j->y;
+    data.weights = j->w;
+    data.user = &shown;
+    if (isatty(STDERR_FILENO) && !j->quiet) {
+        data.progress = show_progress;
+    }
+    status = sb_model_fit(j->ctx, j->model, "fit", &data, err);
+    if (shown >= 0) {
+        fprintf(stderr, "\r      \r");
+    }
+    if (status == SB_OK) {
+        fputs(sb_model_warnings(j->model), stderr);
+        status = sb_model_save(j->model, j->out, err);
+    }
+    return status;
+}
+
+static sb_status print_digest(const job *j, sb_error *err) {
+    uint8_t digest[32];
+    sb_status status = sb_model_digest(j->ctx, j->model, digest, err);
+    if (status == SB_OK) {
+        printf("model ");
+        for (int i = 0; i < 32; i++) {
+            printf("%02x", digest[i]);
+        }
+        printf("  %s\n", cli_show(j->out));
+    }
+    return status;
+}
+
+#define TABLE_FLAGS(j) \
+    {"--data", CLI_TEXT, &(j).data, 0, 0, "FILE", "the table X: .npy, or csv (a first line of names is a header)"}, \
+    {"--target", CLI_TEXT, &(j).target, 0, 0, "Y", "the target: a file, or a column of the data by its name or its number from 0"}, \
+    {"--weights", CLI_TEXT, &(j).weights, 0, 0, "FILE", "a weight a row"}, \
+    {"--float32", CLI_SWITCH, &(j).narrow, 0, 0, NULL, "read the numbers as float32 (float64, or what an .npy file holds)"}
+
+int cli_fit(int argc, char **argv) {
+    static const char usage[] = "samebits fit ALGORITHM --data FILE --out MODEL [--set NAME=VALUE ...] [--target Y] [--weights FILE]";
+    static const char about[] =
+        "Fits an estimator (samebits describe lists them; docs/estimators.md) and keeps it in a safetensors file: the same bytes\n"
+        "for the same data, parameters and seed on any machine. Prints the digest of the model.";
+    job j = {.options = {.size = sizeof j.options}};
+    const cli_flag flags[] = {
+        {"--set", CLI_EACH, &(cli_each){take_setting, &j}, 0, 0, "NAME=VALUE", "a parameter; may come again"},
+        TABLE_FLAGS(j),
+        {"--out", CLI_TEXT, &j.out, 0, 0, "MODEL", "where to write the model"},
+        {"--quiet", CLI_SWITCH, &j.quiet, 0, 0, NULL, "no progress"},
+        CLI_MACHINE_FLAGS(j.options.isa, j.options.threads, 1),
+        {0},
+    };
+    int operands = 0, status = cli_flags(argc, argv, usage, about, flags, &operands);
+    if (status >= 0) {
+        return status;
+    }
+    if (operands != 1 || !j.data || !j.out) {
+        return cli_usage_error(usage, "expected one algorithm, --data and --out");
+    }
+    sb_error err = {.status = SB_OK};
+    sb_status done = fit(&j, argv[1], &err);
+    if (done == SB_OK) {
+        done = print_digest(&j, &err);
+    }
+    free_job(&j);
+    return done == SB_OK ? CLI_GOOD : cli_failed("fit", &err);
+}
+
+static sb_status call(job *j, const char *method, const char *path, sb_array **out, sb_error *err) {
+    sb_data data = {.size = sizeof data};
+    sb_status status = sb_context_new(&j->options, &j->ctx, err);
+    if (status == SB_OK) {
+        status = sb_model_load(j->ctx, path, &j->model, err);
+    }
+    if (status == SB_OK) {
+        status = read_data(j, err);
+    }
+    if (status != SB_OK) {
+        return status;
+    }
+    data.x = j->x;
+    data.y = j->y;
+    data.weights = j->w;
+    status = sb_model_call(j->ctx, j->model, method, &data, out, err);
+    return status == SB_OK && j->out ? sb_array_save(*out, j->out, err) : status;
+}
+
+// One number, in full.
+static sb_status print_number(const sb_array *a, sb_error *err) {
+    double value = 0.0;
+    float narrow = 0.0f;
+    const bool single = sb_array_dtype(a) == SB_F32;
+    sb_status status = single ? sb_array_read(a, &narrow, sizeof narrow, err) : sb_array_read(a, &value, sizeof value, err);
+    if (status == SB_OK) {
+        printf("%.17g\n", single ? (double)narrow : value);
+    }
+    return status;
+}
+
+int cli_method(int argc, char **argv) {
+    char usage[160];
+    static const char about[] =
+        "Calls a method of a fitted estimator on a table: each row of the result has the bits it has alone, on any machine. A\n"
+        "number is printed; a table is written to --out, csv where that ends in .csv, else npy.";
+    const bool any = strcmp(argv[0], "call") == 0;
+    job j = {.options = {.size = sizeof j.options}};
+    const cli_flag flags[] = {
+        TABLE_FLAGS(j),
+        {"--out", CLI_TEXT, &j.out, 0, 0, "FILE", "where to write the result"},
+        CLI_MACHINE_FLAGS(j.options.isa, j.options.threads, 1),
+        {0},
+    };
+    snprintf(usage, sizeof usage, "samebits %s%s MODEL --data FILE [--target Y] [--out FILE]", argv[0], any ? " METHOD" : "");
+    int operands = 0, status = cli_flags(argc, argv, usage, about, flags, &operands);
+    if (status >= 0) {
+        return status;
+    }
+    if (operands != 1 + any || !j.data) {
+        return cli_usage_error(usage, "expected %sa model and --data", any ? "a method, " : "");
+    }
+    sb_error err = {.status = SB_OK};
+    sb_array *out = NULL;
+    sb_status done = call(&j, any ? argv[1] : argv[0], argv[1 + any], &out, &err);
+    const bool number = out && sb_array_ndim(out) == 0;
+    if (done == SB_OK && number) {
+        done = print_number(out, &err);
+    } else if (done == SB_OK && !j.out) {
+        sb_array_free(out);
+        free_job(&j);
+        return cli_usage_error(usage, "%s gives a table: expected --out", any ? argv[1] : argv[0]);
+    }
+    sb_array_free(out);
+    free_job(&j);
+    return done == SB_OK ? CLI_GOOD : cli_failed(argv[0], &err);
+}

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tables from files: npy by its first bytes, else csv, read row by row into memory that grows; and arrays into files.
+#include "csv.h"
+#include "learn.h"
+#include "npy.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct sb_table {
+    sbi_allocator allocator;
+    sb_array *array; // [rows, columns], or what an npy file holds
+    char **names;    // of columns, NULL without a header
+    int64_t name_count;
+};
+
+void sbi_table_free(sb_table *table) {
+    if (!table) return;
+    for (int64_t i = 0; i < table->name_count; i++) sbi_release(&table->allocator, table->names[i]);
+    sbi_release(&table->allocator, table->names);
+    sbi_array_free(table->array);
+    sbi_allocator allocator = table->allocator;
+    sbi_release(&allocator, table);
+}
+
+static sb_status read_npy(sb_context *ctx, const char *path, sb_dtype dtype, sb_table *table, sb_error *err) {
+    sbi_npy npy;
+    void *data = NULL;
+    sb_status status = sbi_npy_open(&ctx->allocator, path, &npy, err);
+    if (status != SB_OK) return status;
+    if (!dtype) dtype = sbi_npy_dtype(&npy) == SB_F32 ? SB_F32 : SB_F64; // integers are numbers here
+    if (!(data = sbi_allocate(&ctx->allocator, npy.size, sbi_dtype_size(dtype), err))) return SB_ERR_MEMORY;
+    status = sbi_npy_read(&ctx->allocator, path, &npy, dtype, data, err);
+    if (status == SB_OK) status = sbi_array_new(ctx, dtype, npy.ndim, npy.shape, &table->array, err);
+    if (status == SB_OK) status = sbi_array_write(table->array, data, (size_t)npy.size * sbi_dtype_size(dtype), err);
+    sbi_release(&ctx->allocator, data);
+    return status;
+}
+
+static sb_status take_names(sb_table *table, const sbi_csv_field *fields, int64_t count, sb_error *err) {
+    if (!(table->names = sbi_allocate(&table->allocator, count, sizeof *table->names, err))) return SB_ERR_MEMORY;
+    for (int64_t i = 0; i < count; i++) {
+        if (memchr(fields[i].text, 0, (size_t)fields[i].length))
+            return sbi_fail(err, SB_ERR_FORMAT, "header", "the name of column %lld holds a NUL", (long long)i);
+        if (!(table->names[i] = sbi_allocate(&table->allocator, fields[i].length + 1, 1, err))) return SB_ERR_MEMORY;
+        if (fields[i].length) memcpy(table->names[i], fields[i].text, (size_t)fields[i].length);
+        table->name_count++;
+    }
+    return SB_OK;
+}
+
+static sb_status read_csv(sb_context *ctx, const char *path, sb_dtype dtype, sb_table *table, sb_error *err) {
+    sbi_csv *csv = NULL;
+    const sbi_csv_field *fields;
+    double *values = NULL;
+    int64_t rows = 0, columns = 0, room = 0, count;
+    sb_status status = sbi_csv_open(&ctx->allocator, path, ',', &csv, err);
+    while (status == SB_OK && (status = sbi_csv_row(csv, &fields, &count, err)) == SB_OK && count > 0) {
+        if (columns == 0) {
+            columns = count;
+            if (sbi_csv_names(fields, count)) {
+                status = take_names(table, fields, count, err);
+                continue;
+            }
+        }
+        if (rows == room) {
+            const int64_t more = room ? 2 * room : 1024;
+            int64_t cells;
+            double *grown = sbi_multiply(more, columns, &cells) ? sbi_allocate(&ctx->allocator, cells, sizeof *grown, err) : NULL;
+            if (!grown) {
+                status = sbi_fail(err, SB_ERR_MEMORY, "path", "out of memory after %lld rows", (long long)rows);
+                break;
+            }
+            if (rows) memcpy(grown, values, (size_t)(rows * columns) * sizeof *values);
+            sbi_release(&ctx->allocator, values);
+            values = grown;
+            room = more;
+        }
+        status = sbi_csv_reals(csv, fields, count, values + rows * columns, err);
+        rows++;
+    }
+    const int64_t shape[2] = {rows, columns};
+    if (status == SB_OK) status = sbi_array_new(ctx, dtype == SB_F32 ? SB_F32 : SB_F64, 2, shape, &table->array, err);
+    if (status == SB_OK && rows) status = sbi_write_reals(ctx, values, table->array, err);
+    sbi_release(&ctx->allocator, values);
+    sbi_csv_close(csv);
+    return status;
+}
+
+static sb_status looks_like_npy(sb_context *ctx, const char *path, bool *npy, sb_error *err) {
+    uint8_t start[6] = {0};
+    int64_t got = 0, size = 0;
+    sbi_source *source = NULL;
+    sb_status status = sbi_source_open(&ctx->allocator, path, &source, &size, err);
+    if (status == SB_OK) status = sbi_source_read(source, start, (int64_t)sizeof start, &got, err);
+    sbi_source_close(source);
+    *npy = got == 6 && memcmp(start, "\x93NUMPY", 6) == 0;
+    return status;
+}
+
+sb_status sbi_table_read(sb_context *ctx, const char *path, sb_dtype dtype, sb_table **out, sb_error *err) {
+    bool npy = false;
+    sb_table *table = sbi_allocate(&ctx->allocator, 1, sizeof *table, err);
+    if (!table) return SB_ERR_MEMORY;
+    table->allocator = ctx->allocator;
+    sb_status status = looks_like_npy(ctx, path, &npy, err);
+    if (status == SB_OK) status = npy ? read_npy(ctx, path, dtype, table, err) : read_csv(ctx, path, dtype, table, err);
+    if (status == SB_OK)
+        *out = table;
+    else
+        sbi_table_free(table);
+    return status;
+}
+
+const sb_array *sbi_table_array(const sb_table *table) { return table->array; }
+
+const char *sbi_table_name(const sb_table *table, int64_t column) {
+    return column >= 0 && column < table->name_count ? table->names[column] : NULL;
+}
+
+// The column that a name or a number means.
+static sb_status find_column(const sb_table *table, const char *column, int64_t columns, int64_t *out, sb_error *err) {
+    char shown[80];
+    sbi_value number = {0};
+    const sbi_algorithm nobody = {.name = "the table"};
+    const sbi_parameter_row row = {.name = "column", .type = "int [0, inf)"};
+    for (*out = 0; *out < table->name_count; ++*out)
+        if (strcmp(table->names[*out], column) == 0) return SB_OK;
+    if (sbi_value_read(&nobody, &row, column, &number, NULL) == SB_OK && number.integer < columns) {
+        *out = number.integer;
+        return SB_OK;
+    }
+    return sbi_fail(err, SB_ERR_ARGUMENT, "column", "there is no column \"%s\" among the %lld of this table",
+                    sbi_escape(column, strlen(column), shown, sizeof shown), (long long)columns);
+}
+
+sb_status sbi_table_split(sb_context *ctx, const sb_table *table, const char *column, sb_array **rest, sb_array **picked, sb_error *err) {
+    const sb_array *a = table->array;
+    const size_t item = sbi_dtype_size(a->dtype);
+    char *all = NULL, *left = NULL, *one = NULL;
+    int64_t at = 0;
+    if (a->ndim != 2) return sbi_fail(err, SB_ERR_SHAPE, "table", "a table of %d dimensions has no columns to pick from", a->ndim);
+    const int64_t n = a->shape[0], d = a->shape[1];
+    sb_status status = find_column(table, column, d, &at, err);
+    if (status != SB_OK) return status;
+    const int64_t shape[2] = {n, d - 1};
+    all = sbi_allocate(&ctx->allocator, n * d, item, err);
+    left = sbi_allocate(&ctx->allocator, n * (d - 1), item, err);
+    one = sbi_allocate(&ctx->allocator, n, item, err);
+    if (!all || !left || !one) {
+        status = SB_ERR_MEMORY;
+        goto done;
+    }
+    if ((status = sbi_array_read(a, all, (size_t)(n * d) * item, err)) || (status = sbi_array_new(ctx, a->dtype, 2, shape, rest, err)) ||
+        (status = sbi_array_new(ctx, a->dtype, 1, &n, picked, err)))
+        goto done;
+    for (int64_t i = 0; i < n; i++) {
+        const char *row = all + (size_t)(i * d) * item;
+        memcpy(one + (size_t)i * item, row + (size_t)at * item, item);
+        memcpy(left + (size_t)(i * (d - 1)) * item, row, (size_t)at * item);
+        memcpy(left + (size_t)(i * (d - 1) + at) * item, row + (size_t)(at + 1) * item, (size_t)(d - 1 - at) * item);
+    }
+    status = sbi_array_write(*rest, left, (size_t)(n * (d - 1)) * item, err);
+    if (status == SB_OK) status = sbi_array_write(*picked, one, (size_t)n * item, err);
+done:
+    sbi_release(&ctx->allocator, all);
+    sbi_release(&ctx->allocator, left);
+    sbi_release(&ctx->allocator, one);
+    if (status != SB_OK) {
+        sbi_array_free(*rest);
+        sbi_array_free(*picked);
+        *rest = *picked = NULL;
+    }
+    return status;
+}
+
+// ---- writing
+
+static const char *npy_type(sb_dtype dtype) {
+    switch (dtype) {
+    case SB_F32: return "<f4";
+    case SB_F64: return "<f8";
+    case SB_I32: return "<i4";
+    case SB_I64: return "<i8";
+    case SB_U8: return "|u1";
+    case SB_U32: return "<u4";
+    case SB_U64: return "<u8";
+    }
+    return "";
+}
+
+static sb_status write_npy(const sb_array *a, uint8_t *bytes, sbi_file *file, sb_error *err) {
+    const size_t item = sbi_dtype_size(a->dtype);
+    const bool big = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
+    char head[320];
+    int length = snprintf(head, sizeof head, "%cNUMPY%c%c..{'descr': '%s', 'fortran_order': False, 'shape': (", 0x93, 1, 0, npy_type(a->dtype));
+    for (int i = 0; i < a->ndim; i++)
+        length += snprintf(head + length, sizeof head - (size_t)length, "%lld%s", (long long)a->shape[i], i + 1 < a->ndim ? ", " : a->ndim == 1 ? "," : "");
+    length += snprintf(head + length, sizeof head - (size_t)length, "), }");
+    while ((length + 1) % 64) head[length++] = ' ';
+    head[length++] = '\n';
+    head[8] = (char)((length - 10) & 0xff);
+    head[9] = (char)((length - 10) >> 8);
+    for (int64_t at = 0; big && item > 1 && at < a->size * (int64_t)item; at += (int64_t)item)
+        for (size_t i = 0; i < item / 2; i++) {
+            const uint8_t held = bytes[at + (int64_t)i];
+            bytes[at + (int64_t)i] = bytes[at + (int64_t)(item - 1 - i)];
+            bytes[at + (int64_t)(item - 1 - i)] = held;
+        }
+    sb_status status = sbi_file_write(file, head, length, err);
+    return status == SB_OK ? sbi_file_write(file, bytes, a->size * (int64_t)item, err) : status;
+}
+
+static void add_number(sbi_text *text, const sb_array *a, const uint8_t *at) {
+    float f;
+    double d;
+    int32_t i;
+    int64_t l;
+    uint32_t u;
+    uint64_t w;
+    switch (a->dtype) {
+    case SB_F32:
+        memcpy(&f, at, sizeof f);
+        if (f - f == 0.0f) sbi_text_add_real32(text, f);
+        else sbi_text_add(text, "%s", f != f ? "nan" : f < 0.0f ? "-inf" : "inf");
+        break;
+    case SB_F64:
+        memcpy(&d, at, sizeof d);
+        if (d - d == 0.0) sbi_text_add_real(text, d);
+        else sbi_text_add(text, "%s", d != d ? "nan" : d < 0.0 ? "-inf" : "inf");
+        break;
+    case SB_I32: memcpy(&i, at, sizeof i); sbi_text_add(text, "%ld", (long)i); break;
+    case SB_I64: memcpy(&l, at, sizeof l); sbi_text_add(text, "%lld", (long long)l); break;
+    case SB_U8: sbi_text_add(text, "%u", (unsigned)*at); break;
+    case SB_U32: memcpy(&u, at, sizeof u); sbi_text_add(text, "%lu", (unsigned long)u); break;
+    case SB_U64: memcpy(&w, at, sizeof w); sbi_text_add(text, "%llu", (unsigned long long)w); break;
+    }
+}
+
+static sb_status write_csv(const sbi_allocator *allocator, const sb_array *a, const uint8_t *bytes, sbi_file *file, sb_error *err) {
+    const int64_t columns = a->ndim == 2 ? a->shape[1] : 1, item = (int64_t)sbi_dtype_size(a->dtype);
+    sbi_text text;
+    sb_status status = SB_OK;
+    sbi_text_start(&text, allocator);
+    for (int64_t i = 0; i < a->size && status == SB_OK; i++) {
+        add_number(&text, a, bytes + i * item);
+        sbi_text_add(&text, (i + 1) % columns ? "," : "\n");
+        if (text.length > 1 << 20 || i + 1 == a->size) {
+            status = text.failed ? sbi_fail(err, SB_ERR_MEMORY, "", "out of memory for a table") : sbi_file_write(file, text.bytes, text.length, err);
+            sbi_text_free(&text);
+            sbi_text_start(&text, allocator);
+        }
+    }
+    sbi_text_free(&text);
+    return status;
+}
+
+sb_status sbi_table_write(const sb_array *a, const char *path, sb_error *err) {
+    const sbi_allocator *allocator = &a->storage->allocator;
+    const size_t bytes = (size_t)a->size * sbi_dtype_size(a->dtype), length = strlen(path);
+    const bool csv = length > 4 && strcmp(path + length - 4, ".csv") == 0;
+    sbi_file *file = NULL;
+    if (csv && a->ndim > 2) return sbi_fail(err, SB_ERR_SHAPE, "a", "an array of %d dimensions is no table: write it as .npy", a->ndim);
+    uint8_t *copy = sbi_allocate(allocator, (int64_t)bytes, 1, err);
+    sb_status status = copy ? sbi_array_read(a, copy, bytes, err) : SB_ERR_MEMORY;
+    if (status == SB_OK) status = sbi_file_create(allocator, path, &file, err);
+    if (status == SB_OK) status = csv ? write_csv(allocator, a, copy, file, err) : write_npy(a, copy, file, err);
+    if (status == SB_OK) {
+        status = sbi_file_commit(file, err);
+        if (status == SB_OK) file = NULL;
+    }
+    sbi_file_abandon(file);
+    sbi_release(allocator, copy);
+    return status;
+}

@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""test_fit.py SAMEBITS: fit, predict, transform, score, call on csv and npy files; what is refused; the same model bytes whatever
+the threads, the level and the form of the table. Nothing but the standard library."""
+import os
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+
+COMMAND = sys.argv[1]
+passed = 0
+
+
+def run(status, *arguments):
+    global passed
+    done = subprocess.run([COMMAND, *arguments], capture_output=True, text=True)
+    assert done.returncode == status, (arguments, done.returncode, done.stdout, done.stderr)
+    passed += 1
+    return done.stdout if status == 0 else done.stderr
+
+
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def write_npy(path, rows, kind="d"):
+    width = len(rows[0])
+    head = f"{{'descr': '<f{struct.calcsize(kind)}', 'fortran_order': False, 'shape': ({len(rows)}, {width}), }}"
+    head += " " * (-(len(head) + 11) % 64) + "\n"
+    with open(path, "wb") as file:
+        file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode())
+        file.write(b"".join(struct.pack(f"<{width}{kind}", *row) for row in rows))
+
+
+def read_npy(path):
+    data = read(path)
+    length = struct.unpack("<H", data[8:10])[0]
+    assert data[:8] == b"\x93NUMPY\x01\x00" and (10 + length) % 64 == 0
+    kind = {"<f8": "d", "<f4": "f", "<i4": "i", "<i8": "q"}[re.search(rb"'descr': '(...)'", data).group(1).decode()]
+    shape = [int(size) for size in re.search(rb"'shape': \(([^)]*)\)", data).group(1).split(b",") if size.strip()]
+    values = [x for (x,) in struct.iter_unpack("<" + kind, data[10 + length:])]
+    return kind, shape, values
+
+
+def main():
+    rows = [[(i * 37 % 101) / 7, (i * 53 % 89) / 3 - 10, (i * i % 31) / 9] for i in range(60)]
+    y = [1 + 2 * a - 3 * b + c / 2 for a, b, c in rows]
+    with tempfile.TemporaryDirectory() as folder:
+        at = lambda name: os.path.join(folder, name)
+        with open(at("x.csv"), "w", encoding="ascii") as file:
+            file.write("a,b,c,\"the y\"\n" + "".join(f"{a!r},{b!r},{c!r},{t!r}\n" for (a, b, c), t in zip(rows, y)))
+        with open(at("plain.csv"), "w", encoding="ascii") as file:
+            file.write("".join(f"{a!r},{b!r},{c!r}\r\n" for a, b, c in rows))
+        with open(at("y.csv"), "w", encoding="ascii") as file:
+            file.write("".join(f"{t!r}\n" for t in y))
+        write_npy(at("x.npy"), rows)
+        said = run(0, "fit", "linear_regression", "--data", at("x.csv"), "--target", "the y", "--out", at("one"))
+        assert re.match(r"model [0-9a-f]{64}  ", said)
+        for i, more in enumerate((["--data", at("x.csv"), "--target", "3", "--threads", "1"], ["--data", at("plain.csv"), "--target", at("y.csv"), "--isa", "plain"],
+                                  ["--data", at("x.npy"), "--target", at("y.csv"), "--threads", "3"])):
+            run(0, "fit", "linear_regression", *more, "--out", at(f"same{i}"))
+            assert read(at(f"same{i}")) == read(at("one")), more
+        run(0, "predict", at("one"), "--data", at("x.npy"), "--out", at("p.npy"))
+        kind, shape, values = read_npy(at("p.npy"))
+        assert (kind, shape) == ("d", [60]) and max(abs(a - b) for a, b in zip(values, y)) < 1e-10
+        run(0, "predict", at("one"), "--data", at("plain.csv"), "--out", at("p.csv"))
+        assert [float(line) for line in read(at("p.csv")).split()] == values
+        assert abs(float(run(0, "score", at("one"), "--data", at("x.csv"), "--target", "the y")) - 1) < 1e-12
+        run(0, "fit", "standard_scaler", "--data", at("x.npy"), "--float32", "--out", at("scaler"))
+        run(0, "transform", at("scaler"), "--data", at("x.npy"), "--float32", "--out", at("t.npy"))
+        kind, shape, values = read_npy(at("t.npy"))
+        assert (kind, shape) == ("f", [60, 3]) and abs(sum(values)) < 1e-3
+        run(0, "call", "inverse_transform", at("scaler"), "--data", at("t.npy"), "--out", at("back.npy"))
+        assert max(abs(a - b) for a, b in zip(read_npy(at("back.npy"))[2], sum(rows, []))) < 1e-5
+        run(0, "fit", "kmeans", "--set", "n_clusters=4", "--set", "random_state=11", "--data", at("x.npy"), "--out", at("k"))
+        run(0, "predict", at("k"), "--data", at("x.npy"), "--out", at("labels.npy"))
+        kind, shape, values = read_npy(at("labels.npy"))
+        assert (kind, shape, set(values)) == ("i", [60], {0, 1, 2, 3})
+        assert "arrays " in run(0, "digest", at("k"))
+        for words, status, *arguments in (
+                ("expected int [1, inf)", 2, "fit", "kmeans", "--set", "n_clusters=0", "--data", at("x.npy"), "--out", at("no")),
+                ("no algorithm", 2, "fit", "k-means", "--data", at("x.npy"), "--out", at("no")),
+                ("--set", 2, "fit", "kmeans", "--set", "n_clusters", "--data", at("x.npy"), "--out", at("no")),
+                ("expected one algorithm", 2, "fit", "kmeans", "--out", at("no")),
+                ("requires y", 2, "fit", "linear_regression", "--data", at("x.npy"), "--out", at("no")),
+                ("no column", 2, "fit", "linear_regression", "--data", at("x.csv"), "--target", "z", "--out", at("no")),
+                ("expecting 3 features", 3, "predict", at("one"), "--data", at("x.csv"), "--out", at("no")),
+                ("no method", 2, "call", "predict_proba", at("one"), "--data", at("x.npy"), "--out", at("no")),
+                ("gives a table", 2, "predict", at("one"), "--data", at("x.npy")),
+                ("header", 3, "predict", at("x.npy"), "--data", at("x.npy"), "--out", at("no")),
+                ("SB_ERR_IO", 3, "fit", "kmeans", "--data", at("absent"), "--out", at("no"))):
+            said = run(status, *arguments)
+            assert words in said, (words, said)
+        assert not os.path.exists(at("no"))
+        with open(at("bad.csv"), "w", encoding="ascii") as file:
+            file.write("1,2\n3,four\n")
+        said = run(3, "fit", "kmeans", "--data", at("bad.csv"), "--out", at("no"))
+        assert "2" in said and "four" in said, said
+    print(f"{passed} passed, 0 failed")
+
+
+if __name__ == "__main__":
+    main()
