@@ -28,7 +28,7 @@ static sb_status greedy(sb_context *ctx, const sb_array *logits, int64_t *token,
 sb_status sbi_sample(sb_context *ctx, sb_array *logits, double temperature, int64_t top_k,
                      double top_p, uint64_t seed, int64_t position, int64_t *token, sb_error *err) {
     int64_t n = logits->size, kept = 0, one = 1;
-    sb_array *order = NULL, *draw = NULL;
+    sb_array *order = NULL, *draw = NULL, *p = NULL;
     float uniform = 0.0f;
     if (temperature == 0.0) return greedy(ctx, logits, token, err);
     float *z = sbi_allocate(&ctx->allocator, n, sizeof *z, err);
@@ -44,8 +44,10 @@ sb_status sbi_sample(sb_context *ctx, sb_array *logits, double temperature, int6
         for (int64_t r = top_k; r < n; r++) memcpy(&z[rank[r]], &infinity, sizeof infinity);
         if (status == SB_OK) status = sbi_array_write(logits, z, (size_t)n * sizeof *z, err);
     }
-    if (status == SB_OK) status = sbi_softmax(ctx, logits, logits, err);
-    if (status == SB_OK) status = sbi_array_read(logits, z, (size_t)n * sizeof *z, err);
+    if (status == SB_OK)
+        status = sbi_array_new(ctx, SB_F32, logits->ndim, logits->shape, &p, err);
+    if (status == SB_OK) status = sbi_softmax(ctx, logits, p, err);
+    if (status == SB_OK) status = sbi_array_read(p, z, (size_t)n * sizeof *z, err);
     if (status == SB_OK) status = sbi_array_new(ctx, SB_F32, 1, &one, &draw, err);
     if (status == SB_OK)
         status = sbi_random_uniform(ctx, seed, SBI_STREAM_GENERATE, position, draw, err);
@@ -67,6 +69,7 @@ sb_status sbi_sample(sb_context *ctx, sb_array *logits, double temperature, int6
             }
         }
     }
+    sbi_array_free(p);
     sbi_array_free(draw);
     sbi_array_free(order);
     sbi_release(&ctx->allocator, rank);
@@ -94,11 +97,14 @@ sb_status sbi_lm_generate(sb_context *ctx, const sb_lm_generation *o, uint8_t *o
     sb_array *row = NULL;
     int32_t *ids = NULL;
     double top_p = o->top_p == 0.0 ? 1.0 : o->top_p;
-    if (o->prompt_bytes < 1 || o->tokens < 0 || o->prompt_bytes > POSITIONS_MAX ||
-        o->tokens > POSITIONS_MAX - o->prompt_bytes)
+    if (o->prompt_bytes < 1 || o->prompt_bytes > POSITIONS_MAX)
+        return sbi_fail(err, SB_ERR_ARGUMENT, "prompt_bytes",
+                        "a prompt of %lld bytes; it must have 1 to %lld",
+                        (long long)o->prompt_bytes, (long long)POSITIONS_MAX);
+    if (o->tokens < 0 || o->tokens > POSITIONS_MAX - o->prompt_bytes)
         return sbi_fail(err, SB_ERR_ARGUMENT, "tokens",
-                        "a prompt of %lld bytes and %lld more do not fit 1 to %lld positions",
-                        (long long)o->prompt_bytes, (long long)o->tokens, (long long)POSITIONS_MAX);
+                        "%lld tokens after a prompt of %lld; together they may be at most %lld",
+                        (long long)o->tokens, (long long)o->prompt_bytes, (long long)POSITIONS_MAX);
     if (!(o->temperature >= 0.0 && o->temperature <= 1e6))
         return sbi_fail(err, SB_ERR_ARGUMENT, "temperature", "temperature must be from 0 to 1e6");
     if (o->temperature > 0.0 && o->temperature < 1e-6)
