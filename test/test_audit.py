@@ -14,12 +14,14 @@ ROOT = sys.argv[1]
 sys.path.insert(0, os.path.join(ROOT, "tools"))
 import audit  # noqa: E402
 
-AMD, PTX = ("gfx90a", "gfx942", "gfx1100", "gfx1201"), ("ptx-clang", "ptx-nvcc")
+AMD, PTX, SASS = ("gfx90a", "gfx942", "gfx1100", "gfx1201"), ("ptx-clang", "ptx-nvcc"), ("sass-sm_80", "sass-sm_120")
 HEAD = "#include \"dialect/%s.h\"\nKERNEL void k_planted(GLOBAL f32 *RESTRICT y, GLOBAL const f32 *RESTRICT x, i32 n, GLOBAL f64 *RESTRICT z) {\n    PHASE(l, 64) { %s } PHASE_END\n}\n"
 # What is planted: name, targets, the body, flags, a part of what the audit must say; None: nothing.
 PLANTED = [
-    ("nothing", AMD + PTX, "y[l] = FMA(x[l], x[l + 1], x[l + 2] / x[l + 3]) + SQRT32(x[l + 4]); z[l] = SQRT64(z[l + 1]) / z[l + 2] + (f64)(i64)z[n];", "", None),
+    ("nothing", AMD + PTX + SASS, "y[l] = FMA(x[l], x[l + 1], x[l + 2] / x[l + 3]) + SQRT32(x[l + 4]); z[l] = SQRT64(z[l + 1]) / z[l + 2] + (f64)(i64)z[n];", "", None),
     ("contraction", AMD + ("ptx-clang",), "y[l] = x[l] * x[l + 1] + x[l + 2];", "-ffp-contract=fast", "licence"),
+    ("contraction", SASS, "y[l] = x[l] * x[l + 1] + x[l + 2];", "-fmad=true", "fused operations of f32, none written"),
+    ("contraction of binary64", SASS, "z[l] = z[l] * z[l + 1] + z[l + 2];", "-fmad=true", "fused operations of f64, none written"),
     ("contraction", ("ptx-nvcc",), "y[l] = x[l] * x[l + 1] + x[l + 2];", "-fmad=true", "fused operation that was not written"),
     ("a fused operation", AMD, 'f32 r; asm("v_fma_f32 %%0, %%1, %%2, %%3" : "=v"(r) : "v"(x[l]), "v"(x[l + 1]), "v"(x[l + 2])); y[l] = r;', "", "fused operations of f32, 0 written"),
     ("a fused operation beside a division", AMD, 'f32 r; asm("v_fma_f32 %%0, %%1, %%2, %%3" : "=v"(r) : "v"(x[l]), "v"(x[l + 1]), "v"(x[l + 2])); y[l] = r / x[n];', "", "fused operations of f32, 5 written"),
@@ -29,6 +31,7 @@ PLANTED = [
     ("fast arithmetic", ("ptx-nvcc",), "y[l] = (x[l] + x[l + 1]) / x[l + 2];", "-use_fast_math", "flush"),
     ("flush", ("ptx-clang",), "y[l] = x[l] * x[l + 1];", "-fgpu-flush-denormals-to-zero", "flush"),
     ("flush", ("ptx-nvcc",), "y[l] = x[l] * x[l + 1];", "-ftz=true", "flush"),
+    ("flush", SASS, "y[l] = x[l] * x[l + 1];", "-ftz=true", "without a division"),
     ("flush", AMD, "y[l] = x[l] * x[l + 1];", "-fgpu-flush-denormals-to-zero", "mode bits"),
     ("mode bits", AMD, 'asm volatile("s_setreg_imm32_b32 hwreg(HW_REG_MODE, 4, 4), 0"); y[l] = x[l] * x[l + 1];', "", "mode bits"),
     ("division by a rough sequence", AMD, "y[l] = x[l] / x[l + 1];", "-fno-hip-fp32-correctly-rounded-divide-sqrt", "licence"),
@@ -42,6 +45,10 @@ PLANTED = [
     ("sine", AMD, "y[l] = __builtin_amdgcn_sinf(x[l]);", "", "approximate function"),
     ("exponential", AMD, "y[l] = __builtin_amdgcn_exp2f(x[l]);", "", "approximate function"),
     ("sine", PTX, 'f32 r; asm("sin.approx.f32 %%0, %%1;" : "=f"(r) : "f"(x[l])); y[l] = r;', "", "approximate"),
+    ("exponential", SASS, 'f32 r; asm("ex2.approx.f32 %%0, %%1;" : "=f"(r) : "f"(x[l])); y[l] = r;', "", "approximate function"),
+    ("a rough reciprocal", SASS, 'f32 r; asm("rcp.approx.f32 %%0, %%1;" : "=f"(r) : "f"(x[l])); y[l] = r;', "", "without a division"),
+    ("a rough root", SASS, 'f32 r; asm("rsqrt.approx.f32 %%0, %%1;" : "=f"(r) : "f"(x[l])); y[l] = r;', "", "a root of f32 that was not written"),
+    ("an atomic sum", SASS, 'asm volatile("red.global.add.f32 [%%0], %%1;" :: "l"(y), "f"(x[l]));', "", "floating-point atomic"),
     ("exponential", PTX, 'f32 r; asm("ex2.approx.ftz.f32 %%0, %%1;" : "=f"(r) : "f"(x[l])); y[l] = r;', "", "flush"),
     ("an atomic sum", AMD, "(void)__atomic_fetch_add(&y[n], x[l], 0);", "-munsafe-fp-atomics", "floating-point atomic"),
     ("an atomic sum", PTX, 'asm volatile("red.global.add.f32 [%%0], %%1;" :: "l"(y), "f"(x[l]));', "", "floating-point atomic"),
@@ -56,7 +63,7 @@ def main():
     table = audit.rules()
     skipped = 0
     for name, target in known.items():
-        if target.machine != "sass" and target.why_not:
+        if target.why_not:
             skipped += 1
             print(f"{name}: skipped: {target.why_not}")
     with tempfile.TemporaryDirectory() as folder:
