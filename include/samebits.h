@@ -350,9 +350,23 @@ SB_API sb_status sb_cholesky(sb_context *ctx, const sb_array *a, sb_array *l, sb
 // read. Column i of v is of length 1; its entry of largest magnitude, the first on a tie, is positive. In binary64, rounded once.
 SB_API sb_status sb_eigh(sb_context *ctx, const sb_array *a, sb_array *w, sb_array *v, sb_error *err);
 
+// a[m, n] = q r with k = min(m, n): q[m, k] (NULL: r alone, the same bits) of orthonormal columns, r[k, n] upper triangular with a
+// diagonal that is not negative.
+SB_API sb_status sb_qr(sb_context *ctx, const sb_array *a, sb_array *q, sb_array *r, sb_error *err);
+// Row i of l u is row rows[i] of a[n, n]; lu[n, n] holds u, and below its diagonal the unit triangle l; rows int64[n]. Partial
+// pivoting; a singular matrix has a 0 on u's diagonal.
+SB_API sb_status sb_lu(sb_context *ctx, const sb_array *a, sb_array *lu, sb_array *rows, sb_error *err);
+// a[m, n] = u diag(s) vt with k = min(m, n): u[m, k], s[k] descending, vt[k, n]; u and vt may each be NULL (the same bits for the
+// others). A row of vt has its entry of largest magnitude, the first on a tie, positive.
+SB_API sb_status sb_svd(sb_context *ctx, const sb_array *a, sb_array *u, sb_array *s, sb_array *vt, sb_error *err);
+// The x[n, r] (or [n]) of least length among those that make |a x - b| least, a[m, n] of any rank, b[m, r] (or [m]). Singular values
+// that are not above rcond times the largest count as 0; rcond in [0, 1) (else SB_ERR_ARGUMENT), 0: the type's epsilon times
+// max(m, n). s[min(m, n)], the singular values, and rank may be NULL.
+SB_API sb_status sb_lstsq(sb_context *ctx, const sb_array *a, const sb_array *b, double rcond, sb_array *x, sb_array *s, int64_t *rank, sb_error *err);
+
 // x[n, r] or x[n], of b's shape, with op(a) x = b. x may be b (in place). options may be NULL: a general matrix.
 typedef enum sb_matrix_kind {
-    SB_GENERAL,           // not yet: SB_ERR_UNSUPPORTED
+    SB_GENERAL,           // by sb_lu. A pivot of 0: SB_ERR_SINGULAR
     SB_POSITIVE_DEFINITE, // by sb_cholesky; the lower triangle is read
     SB_LOWER, SB_UPPER    // triangular: the other triangle is not read. A zero on the diagonal: SB_ERR_SINGULAR
 } sb_matrix_kind;

@@ -24,3 +24,28 @@ sb_status sb_solve(sb_context *ctx, const sb_solve_options *options, const sb_ar
     if (status != SB_OK) return status;
     RETURN_INSIDE(sbi_solve(ctx, &known, a, b, x, err));
 }
+
+sb_status sb_qr(sb_context *ctx, const sb_array *a, sb_array *q, sb_array *r, sb_error *err) {
+    NEED(ctx); NEED(a); NEED(r);
+    APART(q, a); APART(r, a); APART(q, r);
+    RETURN_INSIDE(sbi_qr(ctx, a, q, r, err));
+}
+
+sb_status sb_lu(sb_context *ctx, const sb_array *a, sb_array *lu, sb_array *rows, sb_error *err) {
+    NEED(ctx); NEED(a); NEED(lu); NEED(rows);
+    APART_OR_SAME(lu, a); APART(rows, a); APART(rows, lu);
+    RETURN_INSIDE(sbi_lu(ctx, a, lu, rows, err));
+}
+
+sb_status sb_svd(sb_context *ctx, const sb_array *a, sb_array *u, sb_array *s, sb_array *vt, sb_error *err) {
+    NEED(ctx); NEED(a); NEED(s);
+    APART(u, a); APART(s, a); APART(vt, a); APART(u, s); APART(vt, s); APART(vt, u);
+    RETURN_INSIDE(sbi_svd(ctx, a, u, s, vt, err));
+}
+
+sb_status sb_lstsq(sb_context *ctx, const sb_array *a, const sb_array *b, double rcond, sb_array *x, sb_array *s, int64_t *rank,
+                   sb_error *err) {
+    NEED(ctx); NEED(a); NEED(b); NEED(x);
+    APART(x, a); APART(x, b); APART(s, a); APART(s, b); APART(s, x);
+    RETURN_INSIDE(sbi_lstsq(ctx, a, b, rcond, x, s, rank, err));
+}

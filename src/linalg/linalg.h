@@ -16,6 +16,11 @@ sb_status sbi_cholesky(sb_context *ctx, const sb_array *a, sb_array *l, sb_error
 sb_status sbi_solve(sb_context *ctx, const sb_solve_options *options, const sb_array *a, const sb_array *b, sb_array *x,
                     sb_error *err);
 sb_status sbi_eigh(sb_context *ctx, const sb_array *a, sb_array *w, sb_array *v, sb_error *err);
+sb_status sbi_qr(sb_context *ctx, const sb_array *a, sb_array *q, sb_array *r, sb_error *err);
+sb_status sbi_lu(sb_context *ctx, const sb_array *a, sb_array *lu, sb_array *rows, sb_error *err);
+sb_status sbi_svd(sb_context *ctx, const sb_array *a, sb_array *u, sb_array *s, sb_array *vt, sb_error *err);
+sb_status sbi_lstsq(sb_context *ctx, const sb_array *a, const sb_array *b, double rcond, sb_array *x, sb_array *s, int64_t *rank,
+                    sb_error *err);
 
 // ---- panels.c: block columns, and rows of them on the host
 
@@ -35,6 +40,7 @@ static inline int64_t sbi_panel_width(const sbi_panels *p, int64_t index) {
 }
 // From and to a matrix. An infinity or NaN in what is read: SB_ERR_NONFINITE, naming the matrix and the place.
 sb_status sbi_panels_load(sbi_panels *p, sbi_part_read part, const sb_array *a, const char *name, sb_error *err);
+// (the first rows, as many as a has)
 sb_status sbi_panels_store(const sbi_panels *p, sb_array *a, sb_error *err);
 
 // Rows of an array, as doubles on the host, [count, row], row-major; writing rounds once
@@ -51,6 +57,8 @@ sb_status sbi_rows_subtract(sb_context *ctx, sbi_rows a, int transpose_a, sbi_ro
 sb_status sbi_check_finite(sb_context *ctx, const sb_array *a, const char *name, sb_error *err);
 // The lower triangle of a square matrix as doubles, to[n, n], zeros above it; refuses what is not finite.
 sb_status sbi_lower_read(sb_context *ctx, const sb_array *a, double *to, sb_error *err);
+sb_status sbi_check_matrix(const sb_array *a, const char *name, sb_dtype dtype, int64_t rows, int64_t columns, sb_error *err);
+sb_status sbi_check_vector(const sb_array *a, const char *name, sb_dtype dtype, int64_t length, sb_error *err);
 // a is a square matrix.
 sb_status sbi_check_square(const sb_array *a, const char *name, sb_error *err);
 
@@ -90,6 +98,39 @@ sb_status sbi_tridiagonal(sb_context *ctx, int64_t n, double *d, double *e, doub
 // Columns of v[rows, columns], rounded to dtype: the entry of largest magnitude, the first on a tie, becomes positive; the
 // columns of other[other_rows, columns] change their signs with them. scratch[columns].
 void sbi_fix_signs(sb_dtype dtype, int64_t rows, int64_t columns, double *v, double *scratch, double *other, int64_t other_rows);
+
+// ---- qr.c, lu.c: what remains of a factorization, freed also after a failure
+
+typedef struct sbi_qr_factors {
+    sbi_panels a;     // the upper triangle is R
+    int64_t blocks;
+    sb_array **v, **t; // of each block, the rows from its first column on
+} sbi_qr_factors;
+sb_status sbi_qr_factor(sb_context *ctx, const sb_array *a, const char *name, sbi_qr_factors *out, sb_error *err);
+sb_status sbi_qr_apply(const sbi_qr_factors *qr, int transpose, sb_array *c, sb_error *err); // c[m, r] = op(Q) c
+void sbi_qr_free(sbi_qr_factors *qr);
+
+typedef struct sbi_lu_factors {
+    sbi_panels a;
+    int64_t *order; // row i of P A is row order[i] of A
+} sbi_lu_factors;
+sb_status sbi_lu_factor(sb_context *ctx, const sb_array *a, sbi_lu_factors *out, sb_error *err);
+void sbi_lu_free(sbi_lu_factors *lu);
+
+// ---- svd.c
+
+// r[n, n] = U diag(s) V^T: r becomes U^T, vt V^T, s descending; signs as they come.
+sb_status sbi_svd_square(sb_context *ctx, int64_t n, double *r, double *s, double *vt, sb_error *err);
+typedef struct sbi_tall { // of a, or of its transpose where it is wide (turned): Q R, R = U diag(s) V^T
+    sb_context *ctx;
+    bool turned;
+    int64_t m, n;           // m >= n
+    sbi_qr_factors qr;      // empty where m = n
+    sbi_arena *arena;
+    double *s, *ut, *vt;    // [n], [n, n], [n, n]
+} sbi_tall;
+sb_status sbi_tall_open(sb_context *ctx, const sb_array *a, sbi_tall *out, sb_error *err);
+void sbi_tall_close(sbi_tall *t);
 
 // ---- cholesky.c
 // Overwrites the panels, whose lower triangle is read, by the factor. A pivot that is not positive: SB_ERR_SINGULAR.

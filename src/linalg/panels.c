@@ -17,6 +17,19 @@ sb_status sbi_check_square(const sb_array *a, const char *name, sb_error *err) {
                     (long long)a->shape[0], (long long)a->shape[1]);
 }
 
+sb_status sbi_check_matrix(const sb_array *a, const char *name, sb_dtype dtype, int64_t rows, int64_t columns, sb_error *err) {
+    sb_status status = sbi_check_dtype(a, name, dtype, err);
+    if (status == SB_OK) status = sbi_check_ndim(a, name, 2, err);
+    if (status == SB_OK) status = sbi_check_length(a, name, 0, rows, err);
+    return status == SB_OK ? sbi_check_length(a, name, 1, columns, err) : status;
+}
+
+sb_status sbi_check_vector(const sb_array *a, const char *name, sb_dtype dtype, int64_t length, sb_error *err) {
+    sb_status status = sbi_check_dtype(a, name, dtype, err);
+    if (status == SB_OK) status = sbi_check_ndim(a, name, 1, err);
+    return status == SB_OK ? sbi_check_length(a, name, 0, length, err) : status;
+}
+
 static int64_t row_length(const sb_array *a) { return a->ndim && a->shape[0] ? a->size / a->shape[0] : 0; }
 
 // The bytes of rows, read or written by way of a view.
@@ -135,13 +148,13 @@ sb_status sbi_lower_read(sb_context *ctx, const sb_array *a, double *to, sb_erro
 
 // Strips of rows between a matrix (row-major) and the panels: `whole` is a strip, `part` its piece in a panel.
 static sb_status move_strips(const sbi_panels *p, sb_array *a, bool load, sbi_part_read part, const char *name, sb_error *err) {
-    const int64_t strip = p->rows < STRIP ? p->rows : STRIP, columns = p->columns;
-    if (p->rows == 0 || columns == 0) return SB_OK;
+    const int64_t height = a->shape[0], strip = height < STRIP ? height : STRIP, columns = p->columns;
+    if (height == 0 || columns == 0) return SB_OK;
     double *whole = sbi_allocate(&p->ctx->allocator, strip * columns, sizeof *whole, err);
     double *piece = whole ? sbi_allocate(&p->ctx->allocator, strip * SBI_PANEL, sizeof *piece, err) : NULL;
     sb_status status = piece ? SB_OK : SB_ERR_MEMORY;
-    for (int64_t i = 0, at; i < p->rows && status == SB_OK; i += strip) {
-        const int64_t count = p->rows - i < strip ? p->rows - i : strip;
+    for (int64_t i = 0, at; i < height && status == SB_OK; i += strip) {
+        const int64_t count = height - i < strip ? height - i : strip;
         const sbi_rows rows = {a, i, count};
         if (load) {
             status = sbi_rows_read(p->ctx, rows, whole, err);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Systems of equations: op(A) X = B, by the kind of A: triangular by substitution (triangle.c), positive definite by
-// A = L L^T (cholesky.c), L Y = B, L^T X = Y.
+// A = L L^T (cholesky.c), L Y = B, L^T X = Y; general by P A = L U (lu.c): L Y = P B, U X = Y, or U^T Y = B, L^T Z = Y, X = P^T Z.
 //
 // What can go wrong: a zero on the diagonal of a triangle, a pivot that is not positive: SB_ERR_SINGULAR, named by its row.
 #include "linalg.h"
@@ -41,6 +41,35 @@ static sb_status solve_positive(const sb_array *a, sb_array *x, sb_error *err, s
     return status == SB_OK ? sbi_triangle_solve(p, (sbi_triangle){.transpose = true}, x, err) : status;
 }
 
+// The rows of x in another order: from those at `order`, or to them.
+static sb_status permute(sb_context *ctx, const int64_t *order, bool to, sb_array *x, sb_error *err) {
+    sb_array *where = NULL, *held = NULL;
+    sb_status status = sbi_scratch(ctx, SB_I64, x->shape[0], &where, err);
+    if (status == SB_OK) status = sbi_array_write(where, order, (size_t)x->shape[0] * sizeof *order, err);
+    if (status == SB_OK) status = sbi_array_new(ctx, x->dtype, x->ndim, x->shape, &held, err);
+    if (status == SB_OK) status = to ? sbi_copy(ctx, x, held, err) : sbi_gather(ctx, x, where, held, err);
+    if (status == SB_OK) status = to ? sbi_scatter(ctx, where, held, x, err) : sbi_copy(ctx, held, x, err);
+    sbi_array_free(held);
+    sbi_array_free(where);
+    return status;
+}
+
+static sb_status solve_general(sb_context *ctx, bool transposed, const sb_array *a, sb_array *x, sb_error *err) {
+    const sbi_triangle lower = {.unit = true, .transpose = transposed}, upper = {.upper = true, .transpose = transposed};
+    sbi_lu_factors lu = {0};
+    int64_t zero = -1;
+    sb_status status = sbi_lu_factor(ctx, a, &lu, err);
+    if (status == SB_OK) status = find_zero(&lu.a, &zero, err);
+    if (status == SB_OK && zero >= 0)
+        status = sbi_fail(err, SB_ERR_SINGULAR, "a", "a is singular: pivot %lld of its LU factors is 0", (long long)zero);
+    if (status == SB_OK && !transposed && x->size) status = permute(ctx, lu.order, false, x, err);
+    if (status == SB_OK) status = sbi_triangle_solve(&lu.a, transposed ? upper : lower, x, err);
+    if (status == SB_OK) status = sbi_triangle_solve(&lu.a, transposed ? lower : upper, x, err);
+    if (status == SB_OK && transposed && x->size) status = permute(ctx, lu.order, true, x, err);
+    sbi_lu_free(&lu);
+    return status;
+}
+
 sb_status sbi_solve(sb_context *ctx, const sb_solve_options *options, const sb_array *a, const sb_array *b, sb_array *x,
                     sb_error *err) {
     sb_solve_options o = {0};
@@ -54,14 +83,15 @@ sb_status sbi_solve(sb_context *ctx, const sb_solve_options *options, const sb_a
     if (status == SB_OK) status = sbi_check_like(x, "x", b, "b", err);
     if (status != SB_OK) return status;
     const bool triangular = o.kind == SB_LOWER || o.kind == SB_UPPER;
-    if (!triangular && o.kind != SB_POSITIVE_DEFINITE)
-        return sbi_fail(err, o.kind == SB_GENERAL ? SB_ERR_UNSUPPORTED : SB_ERR_ARGUMENT, "options",
-                        "kind %d: expected SB_POSITIVE_DEFINITE, SB_LOWER or SB_UPPER", (int)o.kind);
+    if (!triangular && o.kind != SB_POSITIVE_DEFINITE && o.kind != SB_GENERAL)
+        return sbi_fail(err, SB_ERR_ARGUMENT, "options",
+                        "kind %d: expected SB_GENERAL, SB_POSITIVE_DEFINITE, SB_LOWER or SB_UPPER", (int)o.kind);
     if (o.unit_diagonal && !triangular)
         return sbi_fail(err, SB_ERR_ARGUMENT, "options", "unit_diagonal is of SB_LOWER and SB_UPPER");
     status = sbi_check_finite(ctx, b, "b", err);
-    if (status == SB_OK) status = sbi_panels_new(ctx, a->dtype, a->shape[0], a->shape[0], &p, err);
     if (status == SB_OK && x->data != b->data) status = sbi_copy(ctx, b, x, err);
+    if (status == SB_OK && o.kind == SB_GENERAL) return solve_general(ctx, o.transpose != 0, a, x, err);
+    if (status == SB_OK) status = sbi_panels_new(ctx, a->dtype, a->shape[0], a->shape[0], &p, err);
     if (status == SB_OK) status = triangular ? solve_triangular(&o, a, x, err, &p) : solve_positive(a, x, err, &p);
     sbi_panels_free(&p);
     return status;

@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-set(LINALG panels triangle cholesky solve reflector tridiagonal eigh)
+set(LINALG panels triangle cholesky solve reflector tridiagonal eigh qr svd lstsq lu)
 list(TRANSFORM LINALG REPLACE "(.+)" "src/linalg/\\1.c")
 target_sources(samebits_objects PRIVATE ${LINALG})
