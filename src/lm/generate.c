@@ -48,6 +48,7 @@ sb_status sbi_sample(sb_context *ctx, sb_array *logits, double temperature, int6
         status = sbi_array_new(ctx, SB_F32, logits->ndim, logits->shape, &p, err);
     if (status == SB_OK) status = sbi_softmax(ctx, logits, p, err);
     if (status == SB_OK) status = sbi_array_read(p, z, (size_t)n * sizeof *z, err);
+    if (status == SB_OK) status = sbi_array_write(logits, z, (size_t)n * sizeof *z, err);
     if (status == SB_OK) status = sbi_array_new(ctx, SB_F32, 1, &one, &draw, err);
     if (status == SB_OK)
         status = sbi_random_uniform(ctx, seed, SBI_STREAM_GENERATE, position, draw, err);

@@ -269,7 +269,7 @@ sb_status sbi_lm_evaluate(sb_context *ctx, const char *checkpoint, const char *d
                           sb_lm_evaluation *out, sb_error *err);
 sb_status sbi_lm_generate(sb_context *ctx, const sb_lm_generation *options, uint8_t *out,
                           sb_error *err);
-// One token from a row of logits (overwritten): see generate.c for the arithmetic.
+// One token from a row of logits (which become the probabilities): see generate.c for the arithmetic.
 sb_status sbi_sample(sb_context *ctx, sb_array *logits, double temperature, int64_t top_k,
                      double top_p, uint64_t seed, int64_t position, int64_t *token, sb_error *err);
 sb_status sbi_lm_describe(sb_context *ctx, const char *recipe, sb_lm_description *out,
