@@ -307,10 +307,11 @@ def main():
             if options.only and target.name not in options.only:
                 continue
             if target.why_not:
-                skipped += 1
+                wanted = target.name in os.environ.get("SAMEBITS_REQUIRED", "").split()
+                skipped, failed = skipped + (not wanted), failed + wanted
                 report.append({"target": target.name, "skipped": target.why_not})
                 if not options.json:
-                    print(f"{target.name:12} skipped: {target.why_not}", flush=True)
+                    print(f"{target.name:12} {'FAILED: required, but' if wanted else 'skipped:'} {target.why_not}", flush=True)
                 continue
             counts, faults, functions = collections.Counter(), [], 0
             for one, bad, some in pool.map(lambda f: audit(target, f, texts[target.dialect][f], table), files):
