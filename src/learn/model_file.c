@@ -211,6 +211,7 @@ static sb_status read_sizes(sb_model *model, const sbi_json *given, sb_error *er
         sb_status status = sbi_model_set_size(model, member->key, value, err);
         if (status != SB_OK) return status;
     }
+    if (sbi_model_size(model, "n") < 1 || sbi_model_size(model, "d") < 1) return bad(err, "sizes");
     return SB_OK;
 }
 
