@@ -468,11 +468,15 @@ typedef struct sb_model sb_model;
 // (else SB_ERR_NONFINITE); its type is the type of the data. A call on another number of features than the fit: SB_ERR_SHAPE.
 typedef struct sb_data {
     size_t size;
-    const sb_array *x;
+    const sb_array *x;       // or, with indptr, the values [count] of a CSR matrix (else SB_ERR_UNSUPPORTED where none is taken)
     const sb_array *y;       // fit and score: real [n] or [n, t]; of a classifier int64 [n], numbers of classes from 0
     const sb_array *weights; // fit and score: float64 [n], or NULL: 1 each
     int (*progress)(void *user, int64_t done, int64_t total); // of a long fit; not 0: stop, SB_ERR_INTERRUPTED; may be NULL
     void *user;
+    // CSR: the values of row i are x[indptr[i]] .. x[indptr[i + 1] - 1], in the columns that indices[...] name, each once; both
+    // int32 or int64. Results have the bits of the dense matrix. Else SB_ERR_ARGUMENT.
+    const sb_array *indptr, *indices; // [n + 1], [count]; NULL: x is dense
+    int64_t columns;                  // d
 } sb_data;
 
 SB_API int64_t sb_algorithm_count(void);

@@ -211,6 +211,44 @@ static void test_file(sb_context *ctx) {
     sb_model_free(model);
 }
 
+// A CSR matrix has the bits of the dense one; what is no CSR matrix is refused.
+static void test_sparse(sb_context *ctx) {
+    static const float dense[12] = {1, 0, 0, 4, 0, -2, 3, 0, 0, 5, 0, 7}, packed[6] = {4, 1, -2, 3, 7, 5};
+    static const int32_t columns[6] = {3, 0, 1, 2, 3, 1}; // (in any order within a row)
+    static const int64_t starts[4] = {0, 2, 4, 6};
+    static const struct { int64_t starts[4]; int32_t columns[6]; sb_status status; } faults[] = {
+        {{0, 2, 4, 5}, {3, 0, 1, 2, 3, 1}, SB_ERR_ARGUMENT}, {{0, 4, 2, 6}, {3, 0, 1, 2, 3, 1}, SB_ERR_ARGUMENT}, {{1, 2, 4, 6}, {3, 0, 1, 2, 3, 1}, SB_ERR_ARGUMENT},
+        {{0, 2, 4, 7}, {3, 0, 1, 2, 3, 1}, SB_ERR_ARGUMENT}, {{0, 2, 4, 6}, {4, 0, 1, 2, 3, 1}, SB_ERR_ARGUMENT}, {{0, 2, 4, 6}, {-1, 0, 1, 2, 3, 1}, SB_ERR_ARGUMENT},
+        {{0, 2, 4, 6}, {3, 3, 1, 2, 3, 1}, SB_ERR_ARGUMENT}, {{0, 3, 3, 6}, {1, 0, 1, 2, 3, 1}, SB_ERR_ARGUMENT}};
+    const context_walk c = {.ctx = ctx};
+    sb_array *x = array_of(ctx, SB_F32, 2, SHAPE(3, 4), dense), *values = array_of(ctx, SB_F32, 1, SHAPE(6), packed);
+    sb_array *indices = array_of(ctx, SB_I32, 1, SHAPE(6), columns), *indptr = array_of(ctx, SB_I64, 1, SHAPE(4), starts), *out = NULL;
+    sb_model *model = made(ctx, "kmeans"), *sparse = made(ctx, "kmeans"), *scaler = made(ctx, "standard_scaler");
+    uint8_t one[32], two[32];
+    set(model, "n_clusters", "2");
+    set(sparse, "n_clusters", "2");
+    CHECK(FITS(model, "fit", .x = x) && FITS(sparse, "fit", .x = values, .indptr = indptr, .indices = indices, .columns = 4), "%s", err.message);
+    CHECK(sb_model_digest(ctx, model, one, &err) == SB_OK && sb_model_digest(ctx, sparse, two, &err) == SB_OK && memcmp(one, two, 32) == 0, "the bits of the dense");
+    const sb_data data = {.size = sizeof data, .x = values, .indptr = indptr, .indices = indices, .columns = 4}, wide = {.size = sizeof wide, .x = values, .indptr = indptr, .indices = indices, .columns = 5};
+    CHECK(sb_model_call(ctx, model, "predict", &data, &out, &err) == SB_OK, "%s", err.message);
+    sb_array_free(out);
+    CHECK(sb_model_call(ctx, model, "predict", &wide, &out, &err) == SB_ERR_SHAPE && !out, "%s", err.message);
+    CHECK(!FITS(scaler, "fit", .x = values, .indptr = indptr, .indices = indices, .columns = 4) && err.status == SB_ERR_UNSUPPORTED, "%s", err.message);
+    CHECK(!FITS(sparse, "fit", .x = values, .indptr = indptr, .columns = 4) && err.status == SB_ERR_ARGUMENT, "%s", err.message);
+    CHECK(!FITS(sparse, "fit", .x = values, .indptr = indptr, .indices = indices, .columns = INT64_C(1) << 50) && (err.status == SB_ERR_MEMORY || err.status == SB_ERR_SIZE), "%s", err.message);
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+        sb_array *wrong_starts = array_of(ctx, SB_I64, 1, SHAPE(4), faults[i].starts), *wrong_columns = array_of(ctx, SB_I32, 1, SHAPE(6), faults[i].columns);
+        CHECK(!FITS(sparse, "fit", .x = values, .indptr = wrong_starts, .indices = wrong_columns, .columns = 4) && err.status == faults[i].status, "fault %zu: %s", i, err.message);
+        sb_array_free(wrong_starts);
+        sb_array_free(wrong_columns);
+    }
+    sb_array *const arrays[] = {x, values, indices, indptr};
+    for (size_t i = 0; i < 4; i++) sb_array_free(arrays[i]);
+    sb_model_free(model);
+    sb_model_free(sparse);
+    sb_model_free(scaler);
+}
+
 static void write_text(const char *path, const char *text) {
     FILE *file = fopen(path, "wb");
     CHECK(file && fwrite(text, 1, strlen(text), file) == strlen(text) && fclose(file) == 0, "%s", path);
@@ -456,6 +494,7 @@ int main(void) {
     test_null(ctx);
     test_file(ctx);
     test_tables(ctx);
+    test_sparse(ctx);
     test_refused(ctx);
     test_kmeans();
     test_scaler();

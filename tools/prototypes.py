@@ -75,7 +75,7 @@ class Header:
             name, kind = self.declaration(head.strip())
             yield name, kind
             for other in more:
-                yield other.strip(), kind
+                yield other.strip().lstrip("*"), kind
 
     def python(self):
         lines = ["# SPDX-License-Identifier: Apache-2.0",

@@ -42,6 +42,14 @@ def _text(value):
     return repr(float(value))
 
 
+def _canonical(X):
+    """A CSR matrix in which no column of a row stands twice."""
+    if hasattr(X, "indptr") and not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
 class Estimator(BaseEstimator):
     """An estimator whose arithmetic is all in the library."""
 
@@ -52,6 +60,7 @@ class Estimator(BaseEstimator):
         tags = super().__sklearn_tags__()
         words = self._input.split()
         tags.input_tags.allow_nan = "nan" in words
+        tags.input_tags.sparse = "sparse" in words
         tags.input_tags.positive_only = "positive" in words
         tags.target_tags.required = "target" in words or "classes" in words
         tags.target_tags.multi_output = "targets" in words
@@ -62,17 +71,18 @@ class Estimator(BaseEstimator):
 
     def _validated(self, X, reset, y=None):
         words = self._input.split()
-        rules = {"dtype": _REAL, "order": "C", "reset": reset, "ensure_all_finite": "allow-nan" if "nan" in words else True}
+        # (whether X is finite is looked at once, in the library)
+        rules = {"dtype": _REAL, "order": "C", "reset": reset, "ensure_all_finite": False, "accept_sparse": "csr" if "sparse" in words else False}
         if hasattr(X, "__dlpack__") and not hasattr(X, "__array__"):
             X = np.from_dlpack(X)
         if y is None:
-            return validate_data(self, X, **rules), None
+            return _canonical(validate_data(self, X, **rules)), None
         if "classes" in words:
             X, y = validate_data(self, X, y, **rules)
             check_classification_targets(y)
-            return X, y
+            return _canonical(X), y
         X, y = validate_data(self, X, y, multi_output="targets" in words, y_numeric=True, **rules)
-        return X, y if y.dtype in _REAL else y.astype(np.float64)
+        return _canonical(X), y if y.dtype in _REAL else y.astype(np.float64)
 
     def _encoded(self, y):
         """Numbers of classes, which are kept in classes_."""

@@ -181,8 +181,11 @@ class Model:
             check("sb_model_set", self.handle, name.encode(), value.encode())
 
     def _data(self, x, y, weights, progress):
-        arrays = [None if a is None else Array(a) for a in (x, y, weights)]
-        data = c.sb_data(size=ctypes.sizeof(c.sb_data), x=arrays[0].handle, y=arrays[1] and arrays[1].handle, weights=arrays[2] and arrays[2].handle)
+        sparse = (x.indptr, x.indices) if hasattr(x, "indptr") else (None, None)
+        arrays = [None if a is None else Array(a) for a in (x if sparse[0] is None else x.data, y, weights, *sparse)]
+        handles = [a and a.handle for a in arrays]
+        data = c.sb_data(size=ctypes.sizeof(c.sb_data), x=handles[0], y=handles[1], weights=handles[2], indptr=handles[3], indices=handles[4],
+                         columns=x.shape[1] if handles[3] else 0)
         if progress:
             data.progress = progress
         return arrays, data

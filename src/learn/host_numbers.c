@@ -63,6 +63,75 @@ sb_status sbi_array_as(sb_context *ctx, sb_dtype dtype, const sb_array *x, const
     return status;
 }
 
+static sb_status read_indices(sb_context *ctx, const sb_array *a, const char *name, double **out, sb_error *err) {
+    sb_status status;
+    if (a->dtype != SB_I32 && a->dtype != SB_I64)
+        return sbi_fail(err, SB_ERR_DTYPE, name, "%s is %s, it must be int32 or int64", name, sbi_dtype_name(a->dtype));
+    if ((status = sbi_check_ndim(a, name, 1, err))) return status;
+    return sbi_read_reals(ctx, a, out, err); // (exact: sizes are below 2^53)
+}
+
+static sb_status spread_rows(const sb_data *data, const double *indptr, const double *indices, const char *values, size_t item,
+                             char *dense, sb_error *err) {
+    const int64_t n = data->indptr->size - 1, d = data->columns, count = data->x->size;
+    int64_t at = 0;
+    for (int64_t i = 0; i < n; i++) {
+        if (!(indptr[i] == (double)at && indptr[i + 1] >= indptr[i] && indptr[i + 1] <= (double)count))
+            return sbi_fail(err, SB_ERR_ARGUMENT, "indptr", "indptr does not ascend from 0 to %lld at row %lld", (long long)count, (long long)i);
+        bool ascending = true; // so far: then no column stands twice
+        for (const int64_t end = (int64_t)indptr[i + 1]; at < end; at++) {
+            if (!(indices[at] >= 0.0 && indices[at] < (double)d))
+                return sbi_fail(err, SB_ERR_ARGUMENT, "indices", "row %lld names a column outside 0 .. %lld", (long long)i, (long long)d - 1);
+            ascending = ascending && (at == (int64_t)indptr[i] || indices[at - 1] < indices[at]);
+            for (int64_t before = (int64_t)indptr[i]; before < at && !ascending; before++)
+                if (indices[before] == indices[at])
+                    return sbi_fail(err, SB_ERR_ARGUMENT, "indices", "row %lld names column %lld twice", (long long)i, (long long)indices[at]);
+            memcpy(dense + (size_t)(i * d + (int64_t)indices[at]) * item, values + (size_t)at * item, item);
+        }
+    }
+    if (at != count) return sbi_fail(err, SB_ERR_ARGUMENT, "indptr", "indptr ends at %lld, there are %lld values", (long long)at, (long long)count);
+    return SB_OK;
+}
+
+sb_status sbi_dense_of(sb_context *ctx, const sb_data *data, sb_array **out, sb_error *err) {
+    const sb_array *x = data->x;
+    const size_t item = sbi_dtype_size(x->dtype);
+    double *indptr = NULL, *indices = NULL;
+    char *values = NULL, *dense = NULL;
+    int64_t cells = 0;
+    sb_status status;
+    if ((status = sbi_check_real(x, "x", err)) || (status = sbi_check_ndim(x, "x", 1, err))) return status;
+    if (!data->indices) return sbi_fail(err, SB_ERR_ARGUMENT, "indices", "indices is NULL, and indptr is not");
+    if ((status = read_indices(ctx, data->indptr, "indptr", &indptr, err)) || (status = read_indices(ctx, data->indices, "indices", &indices, err)) ||
+        (status = sbi_check_length(data->indices, "indices", 0, x->size, err)))
+        goto done;
+    if (data->indptr->size < 1 || data->columns < 0 || data->columns > INT64_C(1) << 52) {
+        status = sbi_fail(err, SB_ERR_ARGUMENT, "columns", "a CSR matrix of %lld rows and %lld columns", (long long)data->indptr->size - 1, (long long)data->columns);
+        goto done;
+    }
+    const int64_t shape[2] = {data->indptr->size - 1, data->columns};
+    if (!sbi_multiply(shape[0], shape[1], &cells)) {
+        status = sbi_fail(err, SB_ERR_SIZE, "columns", "the dense matrix, %lld x %lld, overflows", (long long)shape[0], (long long)shape[1]);
+        goto done;
+    }
+    values = sbi_allocate(&ctx->allocator, x->size, item, err);
+    dense = values ? sbi_allocate(&ctx->allocator, cells, item, err) : NULL;
+    if (!dense) {
+        status = SB_ERR_MEMORY;
+        goto done;
+    }
+    if ((status = sbi_array_read(x, values, (size_t)x->size * item, err)) || (status = spread_rows(data, indptr, indices, values, item, dense, err)) ||
+        (status = sbi_array_new(ctx, x->dtype, 2, shape, out, err)))
+        goto done;
+    status = sbi_array_write(*out, dense, (size_t)cells * item, err);
+done:
+    sbi_release(&ctx->allocator, indptr);
+    sbi_release(&ctx->allocator, indices);
+    sbi_release(&ctx->allocator, values);
+    sbi_release(&ctx->allocator, dense);
+    return status;
+}
+
 // The block's accumulators, then the tree. b NULL: terms a.
 static double block_sum(int64_t n, const double *a, const double *b) {
     double sum[32] = {0};

@@ -73,6 +73,7 @@ typedef struct sbi_call {
     sb_model *model;       // of fit; else only to be read
     const char *method;
     const sb_array *x, *y, *weights; // y: as x, [n] or [n, t], or int64 [n] of classes; weights float64 [n]; both may be NULL
+    sb_array *dense; // what x is where CSR was given; owned by the call
     int64_t n, d;
     sb_array *out;
     int (*progress)(void *user, int64_t done, int64_t total); // may be NULL
@@ -116,6 +117,8 @@ sb_status sbi_read_reals(sb_context *ctx, const sb_array *a, double **out, sb_er
 sb_status sbi_write_reals(sb_context *ctx, const double *values, sb_array *to, sb_error *err); // rounded to to's dtype
 // x, or where its dtype is another real one a new array *made (to be freed) of the same numbers, rounded once.
 sb_status sbi_array_as(sb_context *ctx, sb_dtype dtype, const sb_array *x, const sb_array **out, sb_array **made, sb_error *err);
+// The dense matrix of a CSR one (samebits.h, sb_data), of x's dtype. A matrix that is none: SB_ERR_ARGUMENT or SB_ERR_SHAPE.
+sb_status sbi_dense_of(sb_context *ctx, const sb_data *data, sb_array **out, sb_error *err);
 // S (T2) of terms of the host.
 double sbi_host_sum(int64_t n, const double *terms);
 double sbi_host_dot(int64_t n, const double *a, const double *b); // S(RN64(a b))

@@ -318,7 +318,7 @@ static sb_status check_finite(sb_context *ctx, const sb_array *x, const char *na
         if (values[i] != values[i] && !nan) found = "NaN";
         if (values[i] == values[i] && values[i] - values[i] != 0.0) found = "infinity";
     }
-    if (found) status = sbi_fail(err, SB_ERR_NONFINITE, name, "%s contains %s (element %lld)", name, found, (long long)at);
+    if (found) status = sbi_fail(err, SB_ERR_NONFINITE, name, "Input %s contains %s (element %lld).", strcmp(name, "x") == 0 ? "X" : name, found, (long long)at);
 done:
     sbi_release(&ctx->allocator, values);
     sbi_array_free(most);
@@ -337,10 +337,16 @@ static sb_status check_data(const sb_data *data, const sbi_method_row *method, s
     const char *name = call->model->algorithm.class_name;
     sb_status status;
     if (!data->x) return sbi_fail(err, SB_ERR_ARGUMENT, "x", "x is NULL");
-    if ((status = sbi_check_real(data->x, "x", err)) || (status = sbi_check_ndim(data->x, "x", 2, err))) return status;
     call->x = data->x;
-    call->n = data->x->shape[0];
-    call->d = data->x->shape[1];
+    if (data->indptr) {
+        if (!sbi_row_has(input, "sparse"))
+            return sbi_fail(err, SB_ERR_UNSUPPORTED, "indptr", "sparse data was passed, and %s takes dense data only", name);
+        if ((status = sbi_dense_of(call->ctx, data, &call->dense, err))) return status;
+        call->x = call->dense;
+    }
+    if ((status = sbi_check_real(call->x, "x", err)) || (status = sbi_check_ndim(call->x, "x", 2, err))) return status;
+    call->n = call->x->shape[0];
+    call->d = call->x->shape[1];
     if (call->n < 1)
         return sbi_fail(err, SB_ERR_EMPTY, "x", "Found array with 0 sample(s) (shape=(0, %lld)) while a minimum of 1 is required by %s.",
                         (long long)call->d, name);
@@ -351,7 +357,7 @@ static sb_status check_data(const sb_data *data, const sbi_method_row *method, s
     if ((!is_fit(method) || strcmp(method->name, "partial_fit") == 0) && known >= 0 && known != call->d)
         return sbi_fail(err, SB_ERR_SHAPE, "x", "X has %lld features, but %s is expecting %lld features as input", (long long)call->d,
                         name, (long long)known);
-    if ((status = check_finite(call->ctx, data->x, "x", sbi_row_has(input, "nan"), err))) return status;
+    if ((status = check_finite(call->ctx, call->x, "x", sbi_row_has(input, "nan"), err))) return status;
     if (needs_y) {
         if (!data->y) return sbi_fail(err, SB_ERR_ARGUMENT, "y", "%s of %s requires y, and y is NULL", method->name, name);
         if (classes) {
@@ -415,7 +421,10 @@ sb_status sbi_model_fit(sb_context *ctx, sb_model *model, const char *method, co
     sbi_call call = {.ctx = ctx, .model = model, .method = method};
     sb_status status = find(model, method, true, &row, err);
     if (status == SB_OK) status = check_data(data, row, &call, err);
-    if (status != SB_OK) return status;
+    if (status != SB_OK) {
+        sbi_array_free(call.dense);
+        return status;
+    }
     const bool goes_on = strcmp(method, "partial_fit") == 0 && model->dtype;
     if (!goes_on) forget_fit(model);
     if (!goes_on) model->dtype = call.x->dtype;
@@ -427,6 +436,7 @@ sb_status sbi_model_fit(sb_context *ctx, sb_model *model, const char *method, co
     if (status == SB_OK) status = row->run(&call, err);
     if (status == SB_OK) status = sbi_model_check_arrays(model, err);
     if (status != SB_OK) forget_fit(model); // half a fit is none
+    sbi_array_free(call.dense);
     return status;
 }
 
@@ -442,12 +452,14 @@ sb_status sbi_model_call(sb_context *ctx, const sb_model *model, const char *met
         return sbi_fail(err, SB_ERR_STATE, "model", "this %s instance is not fitted yet: fit it before %s", model->algorithm.class_name, method);
     if ((status = check_data(data, row, &call, err)) || (status = shape_of(model, method, row->shape, call.n, &ndim, shape, err)) ||
         (status = sbi_array_new(ctx, dtype_of(row->dtype, call.x->dtype), ndim, shape, &call.out, err)))
-        return status;
+        goto done;
     status = row->run(&call, err);
     if (status == SB_OK)
         *out = call.out;
     else
         sbi_array_free(call.out);
+done:
+    sbi_array_free(call.dense);
     return status;
 }
 

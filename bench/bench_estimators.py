@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Estimators beside scikit-learn's of the same name, at equal parameters and quality: seven pairs, interleaved, the median of the
+ratios theirs / ours (above 1: we are faster). Synthetic tables with the shapes of public ones.
+
+bench_estimators.py [--build BUILD] [--pairs N] [--threads N] [--short] [NAME ...]   run by an interpreter that has scikit-learn,
+else by BUILD/venv's (test_python.py makes it)."""
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+def again_in_venv(build):
+    python = os.path.join(build, "venv", "bin", "python")
+    if not os.path.exists(python):
+        print("bench_estimators: no peer (scikit-learn is not there; `ctest -R ^python$` makes an environment that has it)")
+        return 0
+    return subprocess.run([python, *sys.argv]).returncode
+
+
+def table(np, n, d, dtype, centres=8):
+    rng = np.random.default_rng(n + d)
+    where = rng.integers(centres, size=n)
+    return (rng.normal(size=(centres, d)).astype(dtype) * 3)[where] + rng.normal(size=(n, d)).astype(dtype)
+
+
+def cases(np, names, short):
+    from sklearn import cluster, linear_model, preprocessing
+    import samebits.cluster
+    import samebits.linear_model
+    import samebits.preprocessing
+    shapes = [(100_000, 16), (20_000, 220)] if short else [(1_000_000, 16), (200_000, 220), (20_000, 2_000)]
+    for dtype in (np.float32, np.float64):
+        for n, d in shapes:
+            X = table(np, n, d, dtype)
+            y = (X @ np.ones(d, dtype) + X[:, 0]).astype(dtype)
+            kinds = {
+                "StandardScaler": (samebits.preprocessing.StandardScaler(), preprocessing.StandardScaler(), "transform", lambda own, theirs: ""),
+                "LinearRegression": (samebits.linear_model.LinearRegression(), linear_model.LinearRegression(), "predict",
+                                     lambda own, theirs: f"error {abs(own.coef_ - 1)[1:].max():.1e} {abs(theirs.coef_ - 1)[1:].max():.1e}"),
+                "KMeans": (samebits.cluster.KMeans(8, init=X[:8].copy(), n_init=1, max_iter=20, tol=0), cluster.KMeans(8, init=X[:8].copy(), n_init=1, max_iter=20, tol=0),
+                           "predict", lambda own, theirs: f"inertia {own.inertia_ / theirs.inertia_:.6f}, rounds {own.n_iter_} {theirs.n_iter_}"),
+                "KMeans++": (samebits.cluster.KMeans(8, n_init=1, max_iter=1, random_state=1), cluster.KMeans(8, n_init=1, max_iter=1, random_state=1),
+                             "predict", lambda own, theirs: ""),
+            }
+            for name, (own, theirs, method, quality) in kinds.items():
+                if not names or name in names:
+                    yield name, f"{n} x {d} {np.dtype(dtype).name}", X, y, own, theirs, method, quality
+
+
+def clock(call):
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default=os.path.join(ROOT, "build"))
+    parser.add_argument("--pairs", type=int, default=7)
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--short", action="store_true")
+    parser.add_argument("names", nargs="*")
+    options = parser.parse_args()
+    try:
+        import sklearn  # noqa: F401
+    except ImportError:
+        return again_in_venv(os.path.abspath(options.build))
+    sys.path.insert(0, os.path.join(os.path.abspath(options.build), "python"))
+    os.environ.setdefault("OMP_NUM_THREADS", str(options.threads))
+    import warnings
+    import numpy as np
+    import samebits
+    warnings.simplefilter("ignore")
+    print(f"{'':18} {'':28} {'fit ours':>9} {'theirs':>9} {'ratio':>6}   {'call ours':>9} {'theirs':>9} {'ratio':>6}")
+    with samebits.config_context(threads=options.threads):
+        for name, shape, X, y, own, theirs, method, quality in cases(np, options.names, options.short):
+            times = [[], [], [], []]
+            for pair in range(options.pairs):
+                order = (own, theirs) if pair % 2 else (theirs, own)
+                for model in order:
+                    times[model is theirs].append(clock(lambda: model.fit(X, y)))
+                for model in order:
+                    times[2 + (model is theirs)].append(clock(lambda: getattr(model, method)(X)))
+            medians = [statistics.median(t) for t in times]
+            ratios = [statistics.median(b / a for a, b in zip(times[i], times[i + 1])) for i in (0, 2)]
+            print(f"{name:18} {shape:28} {medians[0]:9.4f} {medians[1]:9.4f} {ratios[0]:6.2f}   {medians[2]:9.4f} {medians[3]:9.4f} {ratios[1]:6.2f}   {quality(own, theirs)}", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
