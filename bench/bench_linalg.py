@@ -92,6 +92,12 @@ def cases(numpy, scipy, ours, name, shape, dtype):
     if name == "eigh":
         return (call("sb_eigh", new(m), new(m, m), inputs=[a]), lambda: scipy.linalg.eigh(a, check_finite=False),
                 lambda r: off(a, (r[1].astype("f8") * r[0]) @ r[1].T.astype("f8")))
+    if name == "qr":
+        return (call("sb_qr", new(m, n), new(n, n), inputs=[x]), lambda: scipy.linalg.qr(x, mode="economic", check_finite=False),
+                lambda r: off(x, r[0].astype("f8") @ r[1]))
+    if name == "svd":
+        return (call("sb_svd", new(m, n), new(n), new(n, n), inputs=[x]), lambda: scipy.linalg.svd(x, full_matrices=False, check_finite=False),
+                lambda r: off(x, (r[0].astype("f8") * r[1]) @ r[2]))
     sys.exit(f"no case {name}")
 
 
@@ -144,7 +150,8 @@ def main():
     return 0
 
 
-CASES = {"cholesky": lambda n: (n, n), "solve": lambda n: (n, n), "eigh": lambda n: (n, n)}
+CASES = {"cholesky": lambda n: (n, n), "solve": lambda n: (n, n), "eigh": lambda n: (n, n), "qr": lambda n: (4 * n, n),
+         "svd": lambda n: (n, n)}
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -4,6 +4,7 @@
 #include "folder.h"
 #include "json.h"
 #include "npy.h"
+#include "svmlight.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -227,6 +228,47 @@ static void test_csv_numbers(void) {
     sbi_csv_close(csv);
 }
 
+// ---- svmlight
+
+// All rows as "target/query index=value ...;", or the error from "line" on.
+static const char *sparse_rows(const char *text) {
+    static char out[1024];
+    const char *path = inside("a.svm");
+    sbi_svmlight *file = NULL;
+    sbi_svmlight_row row;
+    bool end = false;
+    size_t at = 0;
+    memset(&error, 0, sizeof error);
+    put(path, text, strlen(text));
+    out[0] = '\0';
+    sb_status status = sbi_svmlight_open(&sbi_malloc_allocator, path, &file, &error);
+    while (status == SB_OK && (status = sbi_svmlight_next(file, &row, &end, &error)) == SB_OK && !end) {
+        at += (size_t)snprintf(out + at, sizeof out - at, "%.*s/%g/%lld", (int)row.target_length, row.target, row.value, (long long)row.query);
+        for (int64_t i = 0; i < row.count; i++)
+            at += (size_t)snprintf(out + at, sizeof out - at, " %lld=%g", (long long)row.indices[i], row.values[i]);
+        at += (size_t)snprintf(out + at, sizeof out - at, ";");
+    }
+    sbi_svmlight_close(file);
+    return status == SB_OK ? out : strstr(error.message, "line") ? strstr(error.message, "line") : error.message;
+}
+
+static void test_svmlight(void) {
+    static const struct { const char *text, *expected; } files[] = {
+        {"", ""}, {"# nothing\n  \n", ""}, {"1 1:0.5 3:-2e-3 # c\n-1 2:1\n", "1/1/-1 1=0.5 3=-0.002;-1/-1/-1 2=1;"},
+        {"+1 qid:3 0:1\t2:inf\r\n0", "+1/1/3 0=1 2=inf;0/0/-1;"}, {"1,2 1:1", "1,2/nan/-1 1=1;"},
+        {"1 2:1 1:1", "line 1: \"1:1\": expected indices that ascend"}, {"1\n1 1:1 1:2", "line 2: \"1:2\": expected indices that ascend"},
+        {"1 1:x", "line 1: \"1:x\": expected a number behind the colon"}, {"1 1:nan", "line 1: \"1:nan\": expected a number behind the colon"},
+        {"1 1:", "line 1: \"1:\": expected a number behind the colon"}, {"1 :1", "line 1: \":1\": expected an index before the colon"},
+        {"1 -1:1", "line 1: \"-1:1\": expected an index before the colon"}, {"1 2", "line 1: \"2\": expected INDEX:VALUE"},
+        {"1:1", "line 1: \"1:1\": expected the target first"}, {"1 9223372036854775808:1", "line 1: \"9223372036854775808:1\": expected an index before the colon"},
+        {"1 qid:1 qid:2", "line 1: \"qid:2\": expected qid:N, once, before the indices"}, {"1 1:1 qid:2", "line 1: \"qid:2\": expected qid:N, once, before the indices"},
+    };
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        const char *got = sparse_rows(files[i].text);
+        CHECK(strcmp(got, files[i].expected) == 0, "%zu: %s", i, got);
+    }
+}
+
 // The short way of reading decimals against the C library's: every length and power that it takes, and those beside them.
 static void test_short_decimals(void) {
     uint64_t word = 88172645463325252u;
@@ -255,6 +297,7 @@ int main(void) {
     test_npy_file();
     test_csv();
     test_csv_numbers();
+    test_svmlight();
     test_short_decimals();
     clear(folder);
     return test_end();

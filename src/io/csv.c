@@ -1,30 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// Delimited text. A row is first found whole in the buffer (it ends at the first line end behind an even number of quotes),
-// then cut into fields, quoted ones unescaped where they stand.
+// Delimited text. A row is a line that ends behind an even number of quotes (lines.h); it is cut into fields, quoted ones unescaped
+// where they stand.
 #include "csv.h"
 
 #include "json.h"
+#include "lines.h"
 
 #include <string.h>
 
-enum { BUFFER = 1 << 18, LONGEST_ROW = 1 << 26, MOST_FIELDS = 1 << 24 };
+enum { MOST_FIELDS = 1 << 24 };
 
 struct sbi_csv {
     sbi_allocator allocator;
-    sbi_source *source;
+    sbi_lines lines;
     char delimiter;
-    char *buffer;
-    int64_t capacity, at, end; // what is not read yet: buffer[at .. end)
-    bool finished;             // the file has no more
-    int64_t line, next_line;   // of the last row, of buffer[at]
-    int64_t columns;           // -1: no row yet
+    int64_t columns; // -1: no row yet
     sbi_csv_field *fields;
     int64_t room;
-    char name[120];
 };
 
 sb_status sbi_csv_open(const sbi_allocator *allocator, const char *path, char delimiter, sbi_csv **out, sb_error *err) {
-    int64_t size = 0;
     if (delimiter == '"' || delimiter == '\n' || delimiter == '\r' || delimiter == '\0')
         return sbi_fail(err, SB_ERR_ARGUMENT, "delimiter", "a quote, a line end or a NUL cannot be the delimiter");
     sbi_csv *csv = sbi_allocate(allocator, 1, sizeof *csv, err);
@@ -32,11 +27,7 @@ sb_status sbi_csv_open(const sbi_allocator *allocator, const char *path, char de
     csv->allocator = *allocator;
     csv->delimiter = delimiter;
     csv->columns = -1;
-    csv->next_line = 1;
-    csv->capacity = BUFFER;
-    sbi_escape(path, strlen(path), csv->name, sizeof csv->name);
-    sb_status status = sbi_source_open(allocator, path, &csv->source, &size, err);
-    if (status == SB_OK && !(csv->buffer = sbi_allocate(allocator, csv->capacity + 1, 1, err))) status = SB_ERR_MEMORY;
+    sb_status status = sbi_lines_open(allocator, path, &csv->lines, err);
     if (status == SB_OK)
         *out = csv;
     else
@@ -47,66 +38,14 @@ sb_status sbi_csv_open(const sbi_allocator *allocator, const char *path, char de
 void sbi_csv_close(sbi_csv *csv) {
     if (!csv) return;
     const sbi_allocator allocator = csv->allocator;
-    sbi_source_close(csv->source);
-    sbi_release(&allocator, csv->buffer);
+    sbi_lines_close(&csv->lines);
     sbi_release(&allocator, csv->fields);
     sbi_release(&allocator, csv);
 }
 
-int64_t sbi_csv_line(const sbi_csv *csv) { return csv->line; }
+int64_t sbi_csv_line(const sbi_csv *csv) { return csv->lines.line; }
 
-static sb_status fail(const sbi_csv *csv, const char *what, sb_error *err) {
-    return sbi_fail(err, SB_ERR_FORMAT, "path", "%s, line %lld: %s", csv->name, (long long)csv->line, what);
-}
-
-// More of the file behind what is there, which moves to the front; a longer buffer where it is full.
-static sb_status refill(sbi_csv *csv, sb_error *err) {
-    const int64_t kept = csv->end - csv->at;
-    int64_t got = 0;
-    if (kept == csv->capacity) {
-        if (csv->capacity >= LONGEST_ROW) return fail(csv, "a row of more than 2^26 bytes; is a quote left open?", err);
-        char *longer = sbi_allocate(&csv->allocator, 2 * csv->capacity + 1, 1, err);
-        if (!longer) return SB_ERR_MEMORY;
-        memcpy(longer, csv->buffer + csv->at, (size_t)kept);
-        sbi_release(&csv->allocator, csv->buffer);
-        csv->buffer = longer;
-        csv->capacity *= 2;
-    } else {
-        memmove(csv->buffer, csv->buffer + csv->at, (size_t)kept);
-    }
-    csv->at = 0;
-    csv->end = kept;
-    sb_status status = sbi_source_read(csv->source, csv->buffer + kept, csv->capacity - kept, &got, err);
-    csv->end += got;
-    csv->finished = status == SB_OK && csv->end < csv->capacity;
-    return status;
-}
-
-// The length of the row at csv->at, without its line end, and with it.
-static sb_status find_row(sbi_csv *csv, int64_t *length, int64_t *whole, sb_error *err) {
-    int64_t seen = 0;
-    bool inside = false;
-    for (;;) {
-        for (; seen < csv->end - csv->at; seen++) {
-            const char c = csv->buffer[csv->at + seen];
-            if (c == '"') inside = !inside;
-            if (c == '\n') {
-                csv->next_line++;
-                if (inside) continue;
-                *length = seen - (seen > 0 && csv->buffer[csv->at + seen - 1] == '\r');
-                *whole = seen + 1;
-                return SB_OK;
-            }
-        }
-        if (csv->finished) break;
-        sb_status status = refill(csv, err);
-        if (status != SB_OK) return status;
-    }
-    if (inside) return fail(csv, "a quote that opens here is not closed", err);
-    *length = *whole = seen;
-    if (seen > 0 && csv->buffer[csv->at + seen - 1] == '\r') *length = seen - 1;
-    return SB_OK;
-}
+static sb_status fail(const sbi_csv *csv, const char *what, sb_error *err) { return sbi_lines_fail(&csv->lines, what, err); }
 
 static sb_status add_field(sbi_csv *csv, int64_t count, sbi_csv_field field, sb_error *err) {
     if (count == csv->room) {
@@ -143,7 +82,6 @@ static sb_status take_quoted(sbi_csv *csv, char *row, int64_t length, int64_t *a
 static sb_status cut(sbi_csv *csv, char *row, int64_t length, int64_t *count, sb_error *err) {
     int64_t at = 0;
     *count = 0;
-    if (memchr(row, 0, (size_t)length)) return fail(csv, "a NUL byte", err);
     for (bool more = true; more; at++) {
         sbi_csv_field field = {row + at, 0, false};
         sb_status status = SB_OK;
@@ -167,26 +105,16 @@ static sb_status cut(sbi_csv *csv, char *row, int64_t length, int64_t *count, sb
 }
 
 sb_status sbi_csv_row(sbi_csv *csv, const sbi_csv_field **fields, int64_t *count, sb_error *err) {
-    int64_t length = 0, whole = 0;
-    char *row;
+    int64_t length = 0;
+    char *row = NULL;
     *count = 0;
-    do {
-        csv->line = csv->next_line;
-        sb_status status = find_row(csv, &length, &whole, err);
-        if (status != SB_OK) return status;
-        if (whole == 0) return SB_OK; // the end
-        row = csv->buffer + csv->at;
-        csv->at += whole;
-        if (csv->line == 1 && length >= 3 && memcmp(row, "\xef\xbb\xbf", 3) == 0) {
-            row += 3;
-            length -= 3;
-        }
-    } while (length == 0);
-    sb_status status = cut(csv, row, length, count, err);
+    sb_status status = sbi_lines_next(&csv->lines, true, &row, &length, err);
+    if (status != SB_OK || !row) return status;
+    status = cut(csv, row, length, count, err);
     if (status != SB_OK) return status;
     if (csv->columns >= 0 && *count != csv->columns)
-        return sbi_fail(err, SB_ERR_FORMAT, "path", "%s, line %lld: %lld fields, expected %lld as in the first row", csv->name,
-                        (long long)csv->line, (long long)*count, (long long)csv->columns);
+        return sbi_fail(err, SB_ERR_FORMAT, "path", "%s, line %lld: %lld fields, expected %lld as in the first row", csv->lines.name,
+                        (long long)csv->lines.line, (long long)*count, (long long)csv->columns);
     csv->columns = *count;
     *fields = csv->fields;
     return SB_OK;
@@ -259,8 +187,8 @@ sb_status sbi_csv_reals(const sbi_csv *csv, const sbi_csv_field *fields, int64_t
     for (int64_t i = 0; i < count; i++)
         if (sbi_csv_number(&fields[i], &to[i]) == SBI_CSV_TEXT) {
             char shown[80];
-            return sbi_fail(err, SB_ERR_FORMAT, "path", "%s, line %lld, column %lld: \"%s\" is no number", csv->name,
-                            (long long)csv->line, (long long)i + 1,
+            return sbi_fail(err, SB_ERR_FORMAT, "path", "%s, line %lld, column %lld: \"%s\" is no number", csv->lines.name,
+                            (long long)csv->lines.line, (long long)i + 1,
                             sbi_escape(fields[i].text, (size_t)fields[i].length, shown, sizeof shown));
         }
     return SB_OK;
