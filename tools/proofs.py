@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The record of the exhaustive proofs, docs/proofs.tsv, and the golden hashes, references/functions-1.tsv.
 
-  proofs.py --check            every function's text in src/kernels/function.h is the one that was proved
-  proofs.py --record FILE ...  takes the lines of `samebits prove NAME --json` (all 2^32 inputs, or fewer for a hash only);
-                               a line of --hash-only renews the proof of a changed text that gives the outputs once proved
+  proofs.py --check            every function's text is the one that was proved, at each of the levels
+  proofs.py --record FILE ...  takes the lines of `samebits prove NAME --json` (all 2^32 inputs, or fewer for a hash only); a
+                               line of --hash-only records a level that gives the outputs once proved, or renews its record
 
-A proof holds for the sections of function.h that a function uses, comments and spaces aside.
+A proof holds for the sections of src/kernels/function.h that a function uses, and at v4 for those of tuned/functions.h, too,
+comments and spaces aside.
 """
 import hashlib
 import json
@@ -16,6 +17,8 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TEXT = os.path.join(ROOT, "src/kernels/function.h")
+TUNED = os.path.join(ROOT, "src/kernels/tuned/functions.h")
+LEVELS = ["v4"] # those recorded, the first of them judged
 PROOFS = os.path.join(ROOT, "docs/proofs.tsv")
 HASHES = os.path.join(ROOT, "references/functions-1.tsv")
 USES = {
@@ -29,8 +32,18 @@ USES = {
     "gelu_tanh": ["exp", "sigmoid", "gelu_tanh, gelu_tanh_grad", "gelu_tanh"],
     "gelu_tanh_grad": ["exp", "gelu_tanh, gelu_tanh_grad", "gelu_tanh_grad"],
 }
-PROOFS_HEAD = """# Exhaustive proofs: every one of the 2^32 inputs ran through the kernel and was judged (samebits prove, cli/prove_judge.c).
-# `text` is the SHA-256 of the parts of src/kernels/function.h that the function uses; tools/proofs.py --check fails where it has changed.
+USES_TUNED = {
+    "exp": ["powers", "exp"], "exp2": ["powers", "exp2"], "expm1": ["powers", "expm1, tanh", "expm1"],
+    "tanh": ["powers", "expm1, tanh", "tanh"], "sigmoid": ["powers", "sigmoid, silu", "sigmoid"],
+    "silu": ["powers", "sigmoid, silu", "silu"], "log": ["logarithms", "log"], "log2": ["logarithms", "log2"],
+    "log10": ["logarithms", "log10"], "sin": ["sin, cos"], "cos": ["sin, cos"], "silu_grad": ["powers", "silu_grad"],
+    "log1p": ["logarithms", "log", "log1p, softplus, log_sigmoid", "log1p"],
+    "softplus": ["powers", "logarithms", "log", "log1p, softplus, log_sigmoid", "softplus"],
+    "log_sigmoid": ["powers", "logarithms", "log", "log1p, softplus, log_sigmoid", "log_sigmoid"],
+}
+PROOFS_HEAD = """# Exhaustive proofs: every one of the 2^32 inputs ran through the kernel and was judged (samebits prove, cli/prove_judge.c); at
+# levels where 0 are checked with MPFR every output was compared with those judged, by their hash. `text` is the SHA-256 of the parts of
+# src/kernels/function.h, at v4 of tuned/functions.h, too, that the function uses; tools/proofs.py --check fails where it has changed.
 # Seconds are by the clock, on a machine shared with others.
 # function\tinputs\tchecked with MPFR\tmisrounded\tseconds\tlevel\tthreads\tsha256 of all outputs\ttext
 """
@@ -51,7 +64,10 @@ def digests(sections, uses):
 
 
 def texts():
-    return digests(sections_of(TEXT), USES)
+    """The digest of what stands now, by function and level."""
+    plain, tuned = digests(sections_of(TEXT), USES), digests(sections_of(TUNED), USES_TUNED)
+    both = {name: hashlib.sha256((plain[name] + tuned[name]).encode()).hexdigest() for name in tuned}
+    return {(name, level): both.get(name, text) if level == "v4" else text for level in LEVELS for name, text in plain.items()}
 
 
 def rows(path):
@@ -69,45 +85,49 @@ def write(path, head, table):
 
 def record(files):
     now, order = texts(), list(USES)
-    proofs = {row[0]: row for row in rows(PROOFS)}
+    proofs = {(row[0], row[5]): row for row in rows(PROOFS)}
     hashes = {(row[0], int(row[1])): row[2] for row in rows(HASHES)}
     for path in files:
         with open(path, encoding="utf-8") as file:
             for line in filter(str.strip, file):
                 run = json.loads(line)
-                name = run["function"]
-                if not run["judged"]:
-                    if run["inputs"] != 2**32 or name not in proofs or proofs[name][7] != run["sha256"]:
-                        sys.exit(f"{name}: not the outputs that were proved: {line}")
-                    proofs[name][8] = now[name]
-                    continue
-                if run["misrounded"] or run["undecided"] or not run["mpfr"]:
+                name, key = run["function"], (run["function"], run["isa"])
+                if run["judged"] and (run["misrounded"] or run["undecided"] or not run["mpfr"]):
                     sys.exit(f"{name}: not proved: {line}")
+                if run["isa"] not in LEVELS:
+                    sys.exit(f"{name}: the levels recorded are {' '.join(LEVELS)}: {line}")
+                if not run["judged"] and (run["inputs"] != 2**32 or (name, LEVELS[0]) not in proofs):
+                    sys.exit(f"{name}: nothing judged to compare with: {line}")
                 if hashes.setdefault((name, run["inputs"]), run["sha256"]) != run["sha256"]:
                     sys.exit(f"{name}, {run['inputs']} inputs: another hash than the recorded one; a value has moved")
                 if run["inputs"] == 2**32:
-                    proofs[name] = [name, str(run["inputs"]), str(run["checked_with_mpfr"]), str(run["misrounded"]),
-                                    str(run["seconds"]), run["isa"], str(run["threads"]), run["sha256"], now[name]]
-    write(PROOFS, PROOFS_HEAD, [proofs[name] for name in order if name in proofs])
+                    judged = [str(run["checked_with_mpfr"]), str(run["misrounded"])] if run["judged"] else ["0", "0"]
+                    if key in proofs and not run["judged"]:
+                        judged = proofs[key][2:4]  # (the same outputs as those judged then)
+                    proofs[key] = [name, str(run["inputs"]), *judged, str(run["seconds"]), run["isa"], str(run["threads"]),
+                                   run["sha256"], now[key]]
+    write(PROOFS, PROOFS_HEAD, [proofs[name, level] for level in LEVELS for name in order if (name, level) in proofs])
     write(HASHES, HASHES_HEAD, [[name, str(count), digest] for (name, count), digest in
                                 sorted(hashes.items(), key=lambda item: (order.index(item[0][0]), -item[0][1]))])
 
 
 def check():
     now, failed = texts(), 0
-    proofs = {row[0]: row for row in rows(PROOFS)}
+    proofs = {(row[0], row[5]): row for row in rows(PROOFS)}
     hashes = {row[0]: row[2] for row in rows(HASHES) if int(row[1]) == 2**32}
-    for name, text in now.items():
-        row = proofs.get(name)
+    for (name, level), text in now.items():
+        row = proofs.get((name, level))
         if row is None:
             fault = "no proof is recorded"
+        elif level == LEVELS[0] and row[2] == "0":
+            fault = "nothing is judged"
         elif row[8] != text:
             fault = "its text is not the one that was proved; run samebits prove and record it"
         elif row[1] != str(2**32) or row[3] != "0" or hashes.get(name) != row[7]:
             fault = "its proof and its golden hash part"
         else:
             continue
-        print(f"{name}: {fault}")
+        print(f"{name} at {level}: {fault}")
         failed += 1
     print(f"{len(now) - failed} passed, {failed} failed")
     return 1 if failed else 0
