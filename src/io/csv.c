@@ -142,7 +142,8 @@ static bool loose_number(const char *text, int64_t length, double *out) {
         if (at + 1 == length || text[at + 1] < '0' || text[at + 1] > '9') return false;
         plain[to++] = '0';
     }
-    for (; at < length; at++) {
+    for (int points = 0; at < length; at++) {
+        if (text[at] == '.' && points++) return false; // (a second one at the end is dropped below, too)
         const bool bare = text[at] == '.' && (at + 1 == length || text[at + 1] == 'e' || text[at + 1] == 'E');
         if (!bare) plain[to++] = text[at];
     }
