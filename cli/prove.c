@@ -265,7 +265,7 @@ int sbi_cli_prove(int argc, char **argv) {
         {"--quick", CLI_SWITCH, &options.quick, 0, 0, NULL, "2^26 inputs spread over all, and every recorded hard case"},
         {"--hash-only", CLI_SWITCH, &options.hash_only, 0, 0, NULL, "judge nothing: only compare the hash of all outputs with the recorded one"},
         {"--count", CLI_NUMBER, &options.count, 1, 0, "N", "N such inputs, a power of two"},
-        {"--device", CLI_TEXT, &options.device, 0, 0, "DEVICE", "the device (SAMEBITS_DEVICE or cpu)"},
+        {"--device", CLI_TEXT, &options.device, 0, 0, "DEVICE", "the device: cpu, opencl:P.D (SAMEBITS_DEVICE or cpu)"},
         CLI_MACHINE_FLAGS(options.isa, options.threads, 1),
         {"--hard-out", CLI_TEXT, &options.hard_out, 0, 0, "FILE", "append the inputs found nearest to a tie"},
         {"--json", CLI_SWITCH, &options.json, 0, 0, NULL, "one JSON object a function on stdout"},

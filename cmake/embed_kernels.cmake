@@ -3,7 +3,7 @@
 # both types, through the preprocessor of the C compiler CC, so that one text without includes or macros remains.
 #   cmake -DCC=cc -DKERNELS=src/kernels -DDIALECT=opencl "-DFILES=attention;gemm" [-DOFFSETS=ON] [-DFOLDER=dir] -DOUT=out.c -P embed_kernels.cmake
 # OUT holds sbi_texts_DIALECT[], ended by a NULL name (kernels.h). OFFSETS: where a buffer is no address (OpenCL 1.2), every
-# pointer x of a kernel gets a parameter `i64 x_at`, after all others and in their order, which its first lines add. FOLDER:
+# pointer x of a kernel gets a parameter `i64 sbi_place_x`, after all others and in their order, which its first lines add. FOLDER:
 # the texts as files X.DIALECT too, for compilers that run while building and for tools that read them.
 set(arrays "")
 set(rows "")
@@ -21,8 +21,8 @@ foreach(file IN LISTS FILES)
       foreach(pointer IN LISTS pointers)
         string(REGEX MATCH "[A-Za-z_0-9]+ *$" name "${pointer}")
         string(STRIP "${name}" name)
-        string(APPEND longer ", i64 ${name}_at")
-        string(APPEND first " ${name} += ${name}_at;")
+        string(APPEND longer ", i64 sbi_place_${name}")
+        string(APPEND first " ${name} += sbi_place_${name};")
       endforeach()
       string(REPLACE "${head} {" "${longer}) {${first}" text "${text}")
     endforeach()

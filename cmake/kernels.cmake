@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The kernel text as C, once per CPU level. sbi_add_level(v3 "TARGETS" flags...) compiles every kernel file with the flags
 # and adds the objects to the libraries TARGETS (a list).
-set(SBI_KERNEL_FILES attention columns distance elementwise function function64 gather gemm histogram loss norm optimizer random reduce rotary scan softmax sort)
+set(SBI_KERNEL_FILES attention columns distance elementwise function function64 gather gemm histogram loss norm optimizer probe probe_single random reduce rotary scan softmax sort)
 set(SBI_KERNEL_DIR ${CMAKE_CURRENT_SOURCE_DIR}/src/kernels)
 
 function(sbi_add_level level targets)
@@ -43,14 +43,18 @@ function(sbi_add_level level targets)
   endforeach()
 endfunction()
 
-# sbi_embed_kernels(opencl TARGET [OFFSETS ON]): the texts in the dialect src/kernels/dialect/opencl.h, as sbi_texts_opencl in
+# sbi_embed_kernels(opencl TARGET [OFFSETS ON [FILE]]): the texts (all, or one) in the dialect src/kernels/dialect/opencl.h, as sbi_texts_opencl in
 # TARGET; and as files build/kernels/X.opencl. See embed_kernels.cmake.
 function(sbi_embed_kernels dialect target)
   set(out ${CMAKE_CURRENT_BINARY_DIR}/generated/texts_${dialect}.c)
   set(script ${CMAKE_CURRENT_SOURCE_DIR}/cmake/embed_kernels.cmake)
+  set(files ${SBI_KERNEL_FILES})
+  if(ARGC GREATER 4)
+    set(files ${ARGV4})
+  endif()
   file(GLOB texts CONFIGURE_DEPENDS ${SBI_KERNEL_DIR}/*.cl ${SBI_KERNEL_DIR}/*.h ${SBI_KERNEL_DIR}/dialect/*.h)
   add_custom_command(OUTPUT ${out} DEPENDS ${texts} ${script} VERBATIM COMMENT "The kernel texts in ${dialect}"
-    COMMAND ${CMAKE_COMMAND} -DCC=${CMAKE_C_COMPILER} -DKERNELS=${SBI_KERNEL_DIR} -DDIALECT=${dialect} "-DFILES=${SBI_KERNEL_FILES}"
+    COMMAND ${CMAKE_COMMAND} -DCC=${CMAKE_C_COMPILER} -DKERNELS=${SBI_KERNEL_DIR} -DDIALECT=${dialect} "-DFILES=${files}"
       -DOFFSETS=${ARGV3} -DFOLDER=${CMAKE_CURRENT_BINARY_DIR}/kernels -DOUT=${out} -P ${script})
   target_sources(${target} PRIVATE ${out})
 endfunction()

@@ -74,8 +74,8 @@ typedef struct sb_context sb_context;
 
 typedef struct sb_context_options {
     size_t size;        // sizeof(sb_context_options); fields beyond it take their defaults
-    const char *device; // NULL: SAMEBITS_DEVICE or "cpu"
-    const char *isa;    // NULL: SAMEBITS_ISA or the best: "plain" "v1" "v3" "v4" "neon" "reverse"
+    const char *device; // NULL: SAMEBITS_DEVICE or "cpu". "opencl:P.D": device D of OpenCL platform P, counted from 0
+    const char *isa;    // NULL: SAMEBITS_ISA or the best: "plain" "v1" "v3" "v4" "neon" "reverse" (of the CPU)
     int threads;        // 0: SAMEBITS_THREADS or the number of usable cores; at most 1024
     void *(*allocate)(void *user, size_t bytes);  // NULL: malloc. Need not align beyond 16 bytes
     void (*release)(void *user, void *pointer);   // NULL: free
@@ -86,10 +86,16 @@ typedef struct sb_context_options {
 // options may be NULL. A device that is not there, a level that this machine lacks: SB_ERR_DEVICE; a level that does not
 // exist, threads outside their range, one of allocate and release alone: SB_ERR_ARGUMENT; a trace that cannot be written:
 // SB_ERR_IO, here and from every operation. A bad environment variable is refused likewise, by its name.
+//
+// A device other than the CPU is opened when the first context asks for it, and probed: some thirty operations on 2^20
+// hostile operands each, and two canaries of its compiler, must give the CPU's bits. One that fails is refused by name
+// (SB_ERR_DEVICE), with the operation and an example; nothing makes it usable. It is closed with the last context and
+// array on it; contexts of one process that name the same device share it. Its kernels are compiled when they are first
+// used, and kept in a folder for the next time (SAMEBITS_CACHE; empty: none). After a fork it is the parent's alone.
 SB_API sb_status sb_context_new(const sb_context_options *options, sb_context **out, sb_error *err);
 SB_API void sb_context_free(sb_context *ctx); // NULL is fine. Its arrays may be freed before or after it
-SB_API const char *sb_context_device(const sb_context *ctx); // "cpu"
-SB_API const char *sb_context_isa(const sb_context *ctx);    // the level that really runs
+SB_API const char *sb_context_device(const sb_context *ctx); // "cpu", "opencl:0.0"
+SB_API const char *sb_context_isa(const sb_context *ctx);    // the level that really runs; "opencl" on such a device
 SB_API int sb_context_threads(const sb_context *ctx);
 
 // ---------------------------------------------------------------- arrays
@@ -100,9 +106,11 @@ typedef struct sb_array sb_array;
 SB_API size_t sb_dtype_size(sb_dtype dtype);        // bytes, 0 if unknown
 SB_API const char *sb_dtype_name(sb_dtype dtype);   // "float32"
 
-// A new array of zeros. shape[ndim]; ndim 0 is one element. Sizes whose bytes overflow 63 bits: SB_ERR_SIZE.
+// A new array of zeros, on the context's device; an operation takes arrays of its context's device alone (SB_ERR_DEVICE),
+// sb_array_copy also from one to another. shape[ndim]; ndim 0 is one element. Sizes whose bytes overflow 63 bits: SB_ERR_SIZE;
+// more than the device has: SB_ERR_MEMORY, with the bytes asked for.
 SB_API sb_status sb_array_new(sb_context *ctx, sb_dtype dtype, int ndim, const int64_t *shape, sb_array **out, sb_error *err);
-// A view of memory the caller keeps alive (CPU only), aligned to its element (else SB_ERR_ARGUMENT).
+// A view of memory the caller keeps alive (on the CPU; elsewhere SB_ERR_UNSUPPORTED), aligned to its element (else SB_ERR_ARGUMENT).
 SB_API sb_status sb_array_wrap(sb_context *ctx, sb_dtype dtype, int ndim, const int64_t *shape, void *data, sb_array **out, sb_error *err);
 // Rows first .. first+count-1 of the leading axis; shares and keeps alive the memory of `a`. Rows that `a` does not have:
 // SB_ERR_ARGUMENT.

@@ -2,7 +2,8 @@
 // A library to preload: the n-th call of one kind fails, as a full disk, a lost one or a folder without rights would make it.
 // FAULT_CALL names the kind (open: for writing; write, fsync, close: of files open for writing; rename, unlink, mkdir,
 // ftruncate, read; half: a write that takes half of its bytes, after which there is no room), FAULT_AT is n (0: none),
-// FAULT_ERRNO the error. FAULT_COUNT names a file for the number of calls of the kind.
+// FAULT_ERRNO the error. FAULT_COUNT names a file for the number of calls of the kind. FAULT_LIBRARY: libraries whose names
+// start so are not there.
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -90,3 +91,9 @@ int rename(const char *from, const char *to) { return fails("rename") ? -1 : REA
 int unlink(const char *path) { return fails("unlink") ? -1 : REAL("unlink", int (*)(const char *))(path); }
 int mkdir(const char *path, mode_t mode) { return fails("mkdir") ? -1 : REAL("mkdir", int (*)(const char *, mode_t))(path, mode); }
 int ftruncate(int fd, off_t size) { return fails("ftruncate") ? -1 : REAL("ftruncate", int (*)(int, off_t))(fd, size); }
+
+void *dlopen(const char *name, int flags) {
+    const char *absent = getenv("FAULT_LIBRARY");
+    if (absent && name && strncmp(name, absent, strlen(absent)) == 0) return NULL;
+    return REAL("dlopen", void *(*)(const char *, int))(name, flags);
+}

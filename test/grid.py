@@ -202,6 +202,18 @@ class Grid:
         note = lines[-1] if run.returncode == 0 else f"exit {run.returncode}: " + "\n".join(lines[:40])
         self.done(name, run.returncode == 0, note, time.time() - start)
 
+    def opencl(self):
+        """Every OpenCL device that conforms runs every lane; llvmpipe must be refused."""
+        command, found = os.path.join(self.build, "samebits"), devices(os.path.join(self.build, "samebits"))
+        for name, here in (("opencl conforming", [d for d in found if d["conforms"]]), ("opencl refused", [d for d in found if not d["conforms"]])):
+            if not here:
+                self.skip(name, "no such device (pocl-opencl-icd, mesa-opencl-icd)")
+            for d in here:
+                if d["conforms"]:
+                    self.verify(f"opencl {d['product'][:24]}", [command], "--all", dict(os.environ, RUSTICL_ENABLE="llvmpipe", SAMEBITS_DEVICE=d["name"]))
+                else:
+                    self.done(f"opencl {d['product'][:24]}", " probes are wrong; the first: " in d["refused"], d["refused"], 0.0)
+
     def emulated(self):
         """verify --quick, then two training steps that must end in the native checkpoint."""
         commands = {}
@@ -298,9 +310,14 @@ class Grid:
 
 
 def usable(command, level):
-    run = subprocess.run([command, "doctor"], env=dict(os.environ, SAMEBITS_ISA=level), stdout=subprocess.DEVNULL,
+    run = subprocess.run([command, "doctor"], env=dict(os.environ, SAMEBITS_ISA=level, OCL_ICD_VENDORS="/none"), stdout=subprocess.DEVNULL,
                          stderr=subprocess.DEVNULL)
     return run.returncode == 0
+
+
+def devices(command):
+    run = subprocess.run([command, "doctor", "--json"], env=dict(os.environ, RUSTICL_ENABLE="llvmpipe"), stdout=subprocess.PIPE, text=True)
+    return json.loads(run.stdout)["devices"] if run.returncode == 0 else []
 
 
 def sha256(path):
@@ -323,11 +340,11 @@ def train(command, recipe, out):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default=os.path.join(ROOT, "build"), help="the main build folder")
-    parser.add_argument("--only", help="proofs, native, sanitized, emulated, onefile or reproducible")
+    parser.add_argument("--only", help="proofs, native, opencl, sanitized, emulated, onefile or reproducible")
     options = parser.parse_args()
     grid = Grid(os.path.abspath(options.build))
     start = time.time()
-    for part in ("proofs", "native", "sanitized", "emulated", "onefile", "reproducible"):
+    for part in ("proofs", "native", "opencl", "sanitized", "emulated", "onefile", "reproducible"):
         if options.only in (None, part):
             getattr(grid, part)()
     print(f"the grid took {time.time() - start:.0f} s")

@@ -32,8 +32,9 @@ LIBM = """acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf
     nan nearbyint nextafter nexttoward pow pow10 remainder remquo rint round scalbln scalbn sin sincos sinh sqrt tan tanh
     tgamma trunc y0 y1 yn""".split()
 LIBM_NAMES = {name + suffix for name in LIBM for suffix in ("", "f", "l")}
-# Writable variables: facts of the machine asked once, the pool's count of forks, serial numbers of temporary files.
-STATE = {"forks", "forks_once", "known", "model", "once", "serial"}
+# Writable variables: facts of the machine asked once, the pool's count of forks, serial numbers of temporary files, the
+# devices that this process has open.
+STATE = {"forks", "forks_once", "known", "model", "once", "serial", "opened", "opened_held"}
 
 
 def files_of(root):

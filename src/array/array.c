@@ -71,6 +71,7 @@ static sb_status make_with_storage(sb_context *ctx, sb_dtype dtype, int ndim, co
     }
     atomic_init(&a->storage->references, 1);
     a->storage->device = ctx->device;
+    sbi_device_keep(ctx->device);
     a->storage->allocator = ctx->allocator;
     *out = a;
     return SB_OK;
@@ -102,6 +103,9 @@ sb_status sbi_array_wrap(sb_context *ctx, sb_dtype dtype, int ndim, const int64_
     sb_array *a = NULL;
     sb_status status = count_elements(dtype, ndim, shape, &size, err);
     if (status != SB_OK) return status;
+    if (ctx->device->apart)
+        return sbi_fail(err, SB_ERR_UNSUPPORTED, "ctx", "an array on %s cannot be memory of the caller: make one and write it",
+                        ctx->device->name);
     if (!data && size > 0) return sbi_fail(err, SB_ERR_ARGUMENT, "data", "data is NULL");
     if ((uintptr_t)data % sbi_dtype_size(dtype) != 0)
         return sbi_fail(err, SB_ERR_ARGUMENT, "data", "data is not aligned to an element of %zu bytes",
@@ -157,6 +161,7 @@ void sbi_array_free(sb_array *a) {
     sbi_release(&allocator, a);
     if (atomic_fetch_sub(&storage->references, 1) != 1) return;
     if (!storage->borrowed) storage->device->release(storage->device, &allocator, storage->data);
+    sbi_device_leave(storage->device);
     sbi_release(&allocator, storage);
 }
 

@@ -22,18 +22,6 @@ static setting choose(const char *option, const char *option_name, const char *v
     return value && *value ? (setting){value, variable} : (setting){NULL, NULL};
 }
 
-static sb_status choose_device(const char *option, const sbi_device **out, sb_error *err) {
-    setting asked = choose(option, "device", "SAMEBITS_DEVICE");
-    if (asked.value && strcmp(asked.value, "cpu") != 0) {
-        char text[80];
-        sbi_escape(asked.value, strlen(asked.value), text, sizeof text);
-        return sbi_fail(err, SB_ERR_DEVICE, asked.source, "%s: no device of the name \"%s\" in this build (there is: cpu)",
-                        asked.source, text);
-    }
-    *out = &sbi_cpu;
-    return SB_OK;
-}
-
 static sb_status choose_level(const char *option, const sbi_kernel_table **out, sb_error *err) {
     static const char *const all[] = {"plain", "v1", "v3", "v4", "neon", "reverse"};
     setting asked = choose(option, "isa", "SAMEBITS_ISA");
@@ -104,18 +92,30 @@ static sb_status begin_trace(sb_context **ctx, const char *option, sb_error *err
     return status;
 }
 
-static sb_status make(const sbi_allocator *allocator, const sbi_device *device, const sbi_kernel_table *kernels,
+// On the device given, or NULL: on the one that name, the environment or nobody asks for.
+static sb_status make(const sbi_allocator *allocator, const sbi_device *device, const char *name, const sbi_kernel_table *kernels,
                       int threads, sb_context **out, sb_error *err) {
     sb_context *ctx = sbi_allocate(allocator, 1, sizeof *ctx, err);
     if (!ctx) return SB_ERR_MEMORY;
     ctx->allocator = *allocator;
-    ctx->device = device;
     ctx->kernels = kernels;
     ctx->pool = sbi_pool_new(allocator, threads, err);
     if (!ctx->pool) {
         sbi_release(allocator, ctx);
         return err ? err->status : SB_ERR_MEMORY;
     }
+    if (!device) { // (its probes compare it with the level and the threads that are chosen)
+        const setting asked = choose(name, "device", "SAMEBITS_DEVICE");
+        sb_status status = sbi_device_open(asked.value ? asked.value : "cpu", asked.source, kernels, ctx->pool, &device, err);
+        if (status != SB_OK) {
+            sbi_pool_free(ctx->pool);
+            sbi_release(allocator, ctx);
+            return status;
+        }
+    } else {
+        sbi_device_keep(device);
+    }
+    ctx->device = device;
     *out = ctx;
     return SB_OK;
 }
@@ -128,13 +128,11 @@ sb_status sbi_context_new(const sb_context_options *options, sb_context **out, s
                         "allocate and release come together or not at all");
     sbi_allocator allocator = sbi_malloc_allocator;
     if (options->allocate) allocator = (sbi_allocator){options->allocate, options->release, options->user};
-    const sbi_device *device = NULL;
     const sbi_kernel_table *kernels = NULL;
     int threads = 0;
-    sb_status status = choose_device(options->device, &device, err);
-    if (status == SB_OK) status = choose_level(options->isa, &kernels, err);
+    sb_status status = choose_level(options->isa, &kernels, err);
     if (status == SB_OK) status = choose_threads(options->threads, &threads, err);
-    if (status == SB_OK) status = make(&allocator, device, kernels, threads, out, err);
+    if (status == SB_OK) status = make(&allocator, NULL, options->device, kernels, threads, out, err);
     return status == SB_OK ? begin_trace(out, options->trace, err) : status;
 }
 
@@ -142,13 +140,13 @@ sb_status sbi_context_new_on(const sbi_device *device, int threads, sb_context *
     const sbi_kernel_table *kernels = NULL;
     sb_status status = choose_level(NULL, &kernels, err);
     if (status == SB_OK) status = choose_threads(threads, &threads, err);
-    if (status == SB_OK) status = make(&sbi_malloc_allocator, device, kernels, threads, out, err);
+    if (status == SB_OK) status = make(&sbi_malloc_allocator, device, NULL, kernels, threads, out, err);
     return status == SB_OK ? begin_trace(out, NULL, err) : status;
 }
 
 sb_status sbi_context_share(const sb_context *ctx, int threads, sb_context **out, sb_error *err) {
     if (threads < 1) threads = 1;
-    sb_status status = make(&ctx->allocator, ctx->device, ctx->kernels, threads, out, err);
+    sb_status status = make(&ctx->allocator, ctx->device, NULL, ctx->kernels, threads, out, err);
     if (status == SB_OK) {
         (*out)->watch = ctx->watch;
         (*out)->watch_user = ctx->watch_user;
@@ -160,6 +158,7 @@ void sbi_context_free(sb_context *ctx) {
     if (!ctx) return;
     sbi_trace_close(ctx->trace); // (a shared context has none between its branches)
     sbi_pool_free(ctx->pool);
+    sbi_device_leave(ctx->device);
     sbi_allocator allocator = ctx->allocator;
     sbi_release(&allocator, ctx);
 }

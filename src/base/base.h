@@ -73,6 +73,17 @@ int sbi_pool_threads(const sbi_pool *pool);
 // sets the contract's FP environment around its work.
 void sbi_pool_run(sbi_pool *pool, int64_t count, sbi_task task, void *argument);
 void sbi_pool_free(sbi_pool *pool);
+typedef struct sbi_lock sbi_lock; // one thread at a time, for what takes long
+sbi_lock *sbi_lock_new(const sbi_allocator *allocator, sb_error *err);
+void sbi_lock_take(sbi_lock *lock);
+void sbi_lock_leave(sbi_lock *lock);
+void sbi_lock_free(sbi_lock *lock); // NULL is fine
+unsigned sbi_forks(void); // how many forks this process is away from the one that first asked
+
+// ---- library.c (drivers: opened where they are there)
+void *sbi_library_open(const char *name); // NULL: absent. It stays open
+// Puts the address of a function into *out, a pointer to a function. False where there is none.
+bool sbi_library_function(void *library, const char *name, void *out, size_t out_size);
 
 // ---- cores.c
 int sbi_cpu_cores(void); // usable by this process (affinity, cgroup)

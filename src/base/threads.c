@@ -232,3 +232,36 @@ void sbi_pool_free(sbi_pool *pool) {
     sbi_allocator allocator = pool->allocator;
     sbi_release(&allocator, pool);
 }
+
+unsigned sbi_forks(void) {
+    pthread_once(&forks_once, watch_forks);
+    return atomic_load(&forks);
+}
+
+struct sbi_lock {
+    sbi_allocator allocator;
+    pthread_mutex_t mutex;
+};
+
+sbi_lock *sbi_lock_new(const sbi_allocator *allocator, sb_error *err) {
+    sbi_lock *lock = sbi_allocate(allocator, 1, sizeof *lock, err);
+    if (!lock) return NULL;
+    lock->allocator = *allocator;
+    pthread_mutex_init(&lock->mutex, NULL);
+    return lock;
+}
+
+void sbi_lock_take(sbi_lock *lock) {
+    pthread_mutex_lock(&lock->mutex);
+}
+
+void sbi_lock_leave(sbi_lock *lock) {
+    pthread_mutex_unlock(&lock->mutex);
+}
+
+void sbi_lock_free(sbi_lock *lock) {
+    if (!lock) return;
+    sbi_allocator allocator = lock->allocator;
+    pthread_mutex_destroy(&lock->mutex);
+    sbi_release(&allocator, lock);
+}

@@ -29,6 +29,10 @@ SBI_KERNEL_FILE(norm)
 #include "norm.def"
 SBI_KERNEL_FILE(optimizer)
 #include "optimizer.def"
+SBI_KERNEL_FILE(probe)
+#include "probe.def"
+SBI_KERNEL_FILE(probe_single)
+#include "probe_single.def"
 SBI_KERNEL_FILE(random)
 #include "random.def"
 SBI_KERNEL_FILE(reduce)

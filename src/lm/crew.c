@@ -345,7 +345,7 @@ static sb_status begin(duty *d, sb_error *err) {
     }
     char isa[16] = {0};
     snprintf(isa, sizeof isa, "%s",
-             d->ctx->kernels ? d->ctx->kernels->level : d->ctx->device->name);
+             d->ctx->device->apart ? d->ctx->device->name : d->ctx->kernels->level);
     return status == SB_OK
                ? sbi_message_send(d->socket, SBI_MESSAGE_READY, 0, 0, isa, sizeof isa, err)
                : status;

@@ -209,8 +209,8 @@ static sb_status go(work *w, const char *data, sb_error *err) {
     tell(w, (sb_lm_event){.kind = SB_LM_STARTED,
                           .step = w->trainer.step,
                           .text = w->run->worker_count ? "workers"
-                                  : w->ctx->kernels    ? w->ctx->kernels->level
-                                                       : w->ctx->device->name});
+                                  : w->ctx->device->apart ? w->ctx->device->name
+                                                          : w->ctx->kernels->level});
     sb_status status = SB_OK;
     w->whole = true;
     if (w->run->worker_count && w->trainer.step < until) {

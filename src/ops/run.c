@@ -56,10 +56,27 @@ static bool writes_nothing(const sbi_op *op) {
     return !op->real_out;
 }
 
+// Arrays are where they were made: only a copy brings one elsewhere.
+static sb_status check_devices(const sb_context *ctx, const sbi_op *op, sb_error *err) {
+    enum { INS = sizeof op->in / sizeof *op->in, OUTS = sizeof op->out / sizeof *op->out };
+    if (op->id == SBI_OP_COPY) return SB_OK;
+    for (int i = 0; i < INS + OUTS; i++) {
+        const sb_array *a = i < INS ? op->in[i] : op->out[i - INS];
+        if (a && a->storage->device != ctx->device)
+            return sbi_fail(err, SB_ERR_DEVICE, i < INS ? "input" : "output", "%s on %s: %s %d is an array on %s; sb_array_copy brings it there",
+                            sbi_op_names[op->id], ctx->device->name, i < INS ? "input" : "output", i < INS ? i : i - INS,
+                            a->storage->device->name);
+    }
+    return SB_OK;
+}
+
 static sb_status carry_out(sb_context *ctx, const sbi_op *op, sb_error *err) {
     const sbi_device *device = ctx->device;
+    sb_status status = check_devices(ctx, op, err);
+    if (status != SB_OK) return status;
     if (writes_nothing(op)) return SB_OK;
-    return device->operation ? device->operation(device, op, err) : op->kernels(ctx, op, err);
+    if (device->operation && op->id != SBI_OP_COPY) return device->operation(device, op, err);
+    return op->kernels(ctx, op, err);
 }
 
 sb_status sbi_run(sb_context *ctx, const sbi_op *op, sb_error *err) {
@@ -82,8 +99,29 @@ sb_status sbi_launch(sb_context *ctx, sbi_kernel_id kernel, int64_t groups, cons
     return device->launch(device, ctx->kernels, ctx->pool, kernel, groups, args, err);
 }
 
+enum { PIECE = 4 << 20 };
+
+// By way of the host, piece by piece.
+static sb_status copy_across(sb_context *ctx, const sb_array *from, sb_array *to, int64_t bytes, sb_error *err) {
+    const sbi_device *source = from->storage->device, *target = to->storage->device;
+    sb_status status = SB_OK;
+    char *piece = sbi_allocate(&ctx->allocator, bytes < PIECE ? bytes : PIECE, 1, err);
+    if (!piece) return SB_ERR_MEMORY;
+    for (int64_t at = 0; at < bytes && status == SB_OK; at += PIECE) {
+        const int64_t here = bytes - at < PIECE ? bytes - at : PIECE;
+        status = source->read(source, from->data + at, piece, here, err);
+        if (status == SB_OK) status = target->write(target, piece, to->data + at, here, err);
+    }
+    sbi_release(&ctx->allocator, piece);
+    return status;
+}
+
 static sb_status run_copy(sb_context *ctx, const sbi_op *op, sb_error *err) {
-    return ctx->device->copy(ctx->device, ctx->pool, op->in[0]->data, op->out[0]->data, op->n[0], err);
+    const sb_array *from = op->in[0];
+    sb_array *to = op->out[0];
+    const sbi_device *device = to->storage->device;
+    if (device != from->storage->device) return copy_across(ctx, from, to, op->n[0], err);
+    return device->copy(device, ctx->pool, from->data, to->data, op->n[0], err);
 }
 
 sb_status sbi_copy(sb_context *ctx, const sb_array *from, sb_array *to, sb_error *err) {

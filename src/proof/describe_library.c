@@ -289,7 +289,7 @@ static void tell_tried(sb_report *report, const char *title, const char *member,
 }
 
 static void tell(sb_report *report, const survey *s) {
-    static const char *const devices[] = {"cpu", "opencl", "cuda", "hip", NULL};
+    static const char *const devices[] = {"cpu", "opencl:0.0", "cuda:0", "hip:0", NULL};
     static const char *const levels[] = {"plain", "v1", "v3", "v4", "neon", "reverse", NULL};
     sbi_text_add(&report->text, "samebits     %s, contract %d, commit %s\n", sb_version(), SB_CONTRACT, sb_commit());
     sbi_text_add(&report->json, "{\"samebits\": \"description\", \"format\": 1");

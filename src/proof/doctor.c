@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // doctor: what this machine, this build and this process are, and whether what they compute conforms.
-#include "kernels.h"
+#include "device.h"
 #include "probe.h"
 #include "report.h"
 
@@ -141,6 +141,32 @@ static sb_status probe_level(sb_report *report, const char *level, bool first, b
 
 static const char *yes(bool value) { return value ? "true" : "false"; }
 
+// ---- other devices: each is opened, which probes it; one that is refused cannot be used, and takes nothing from the CPU
+
+static sb_status describe_device(void *user, const sbi_device_facts *facts, sb_error *err) {
+    sb_report *report = user;
+    sb_error why = {.status = SB_OK};
+    sb_context *ctx = NULL;
+    const sb_context_options options = {.size = sizeof options, .device = facts->name, .threads = 1, .trace = ""};
+    const bool good = sb_context_new(&options, &ctx, &why) == SB_OK, first = report->json.length && report->json.bytes[report->json.length - 1] == '[';
+    sb_context_free(ctx);
+    if (why.status == SB_ERR_MEMORY) return sbi_fail(err, why.status, "", "%s", why.message);
+    sbi_text_add(&report->text, "%-22s %s %s (%s, driver %s), %.1f GiB, %s float64, %s 64-bit atomics: %s\n", "device", facts->name, facts->product,
+                 facts->platform, facts->driver, (double)facts->memory * 0x1p-30, facts->float64 ? "with" : "without",
+                 facts->atomics64 ? "with" : "without", good ? "conforms" : "REFUSED");
+    if (!good) sbi_text_add(&report->text, "%-22s   %s\n", "", why.message);
+    sbi_text_add(&report->json, "%s\n  {", first ? "" : ",");
+    sbi_report_member(&report->json, true, "name", facts->name);
+    sbi_report_member(&report->json, false, "product", facts->product);
+    sbi_report_member(&report->json, false, "platform", facts->platform);
+    sbi_report_member(&report->json, false, "driver", facts->driver);
+    sbi_text_add(&report->json, ", \"memory\": %lld, \"float64\": %s, \"atomics64\": %s, \"conforms\": %s", (long long)facts->memory,
+                 yes(facts->float64), yes(facts->atomics64), yes(good));
+    if (!good) sbi_report_member(&report->json, false, "refused", why.message);
+    sbi_text_add(&report->json, "}");
+    return SB_OK;
+}
+
 sb_status sbi_doctor(sb_report **out, sb_error *err) {
     bool caller_nearest = rounds_to_nearest(), caller_flushes = flushes(); // before anything sets what the contract needs
     const sbi_fpenv before = sbi_fpenv_enter();
@@ -178,6 +204,8 @@ sb_status sbi_doctor(sb_report **out, sb_error *err) {
         }
     }
     sb_context_free(ctx);
+    sbi_text_add(&report->json, "\n ],\n \"devices\": [");
+    if (status == SB_OK) status = sbi_opencl_list(describe_device, report, err);
     sbi_fpenv_leave(before);
     bool restored = rounds_to_nearest() == caller_nearest && flushes() == caller_flushes;
     good = good && restored;

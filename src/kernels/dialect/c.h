@@ -48,7 +48,7 @@ typedef float f32;
 #endif
 
 #define AHEAD(p) PREFETCH((const void *)((uintptr_t)(p) + 4096)) // of a stream: a page on, perhaps beyond the array
-
+#define ATOMIC_ADD(p, x) (void)__atomic_fetch_add(p, x, __ATOMIC_RELAXED) // u32 of GLOBAL; the order of sums reaches no bit
 #ifdef SBI_REVERSE
 #define PHASE(l, n) SBI_INDEPENDENT for (i32 l = (i32)(n)-1; l >= 0; l--)
 #else

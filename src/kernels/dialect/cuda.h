@@ -26,6 +26,7 @@ FN i64 sbi_group_number() { u32 x; asm("mov.u32 %0, %%ctaid.x;" : "=r"(x)); retu
 #define UNROLL _Pragma("unroll")
 #define PREFETCH(p) (void)(p)
 #define AHEAD(p) (void)(p)
+FN void ATOMIC_ADD(u32 *p, u32 x) { asm volatile("red.add.u32 [%0], %1;" : : "l"(p), "r"(x) : "memory"); }
 
 #define PHASE(l, n) \
     { \

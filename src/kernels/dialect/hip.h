@@ -24,6 +24,7 @@ typedef unsigned char uint8_t;
 #define UNROLL _Pragma("unroll")
 #define PREFETCH(p) (void)(p)
 #define AHEAD(p) (void)(p)
+#define ATOMIC_ADD(p, x) (void)__atomic_fetch_add(p, x, __ATOMIC_RELAXED)
 
 #define PHASE(l, n) \
     { \

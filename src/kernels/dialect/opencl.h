@@ -30,6 +30,7 @@ template <class A> A SBI_VALUE(A x) { return x; } // tools/cxx_text.py
 #define UNROLL __attribute__((opencl_unroll_hint))
 #define PREFETCH(p) (void)(p)
 #define AHEAD(p) (void)(p)
+#define ATOMIC_ADD(p, x) (void)atomic_add(p, x)
 
 #define PHASE(l, n) \
     { \
@@ -56,6 +57,10 @@ template <class A> A SBI_VALUE(A x) { return x; } // tools/cxx_text.py
 #include "f64_class.h"
 #define FMA64(a, b, c) FLOAT64(sbi_soft_fma(BITS64(a), BITS64(b), BITS64(c)))
 #define LOW64(a, b, p) FMA64(a, b, -(p))
+#elif defined(SBI_NO_F64) // opencl_single.h
+typedef u64 f64;
+#define BITS64(x) (x)
+#define FLOAT64(x) (x)
 #else
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 typedef double f64;

@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Devices through the command: doctor names every one with its verdict, one that conforms gives the golden bits, one that
+does not is refused with the operation and an example, whatever is asked for; drivers and devices that are absent; many
+processes with one cache of programs.
+
+test_devices.py BUILD
+
+Without a conforming OpenCL device the rest is not tried (exit 77); SAMEBITS_REQUIRED=opencl makes that a failure."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import checks
+from checks import check
+
+BUILD = pathlib.Path(sys.argv[1]).resolve()
+LANES = "gemm_nn,reduce_rows,softmax,sort,histogram"  # one kernel of each sort
+ENVIRONMENT = dict(os.environ, RUSTICL_ENABLE="llvmpipe")
+
+
+def run(*arguments, **environment):
+    return subprocess.run([BUILD / "samebits", *arguments], env={**ENVIRONMENT, **environment}, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, errors="replace")
+
+
+def verify(device, lanes, **environment):
+    return run("verify", "--device", device, "--lanes", lanes, "--quiet", **environment)
+
+
+with tempfile.TemporaryDirectory() as folder:
+    cache = pathlib.Path(folder, "cache")
+    doctor = json.loads(run("doctor", "--json", SAMEBITS_CACHE=str(cache)).stdout)
+    devices = doctor["devices"]
+    check(doctor["conforms"], "a device that is refused takes nothing from the CPU")
+    check(all(set(d) >= {"name", "product", "platform", "driver", "memory", "float64", "atomics64", "conforms"} for d in devices), devices)
+    lines = run("doctor", SAMEBITS_CACHE=str(cache)).stdout
+    check(all(f"{d['name']} {d['product']}" in lines and (d["conforms"] or d["refused"] in lines) for d in devices), lines)
+    good = next((d["name"] for d in devices if d["conforms"]), None)
+    flawed = [d for d in devices if d["product"].startswith("llvmpipe")]
+
+    # What is absent is told by name.
+    for device, words in (("opencl:77.0", "there is no device opencl:77.0"), ("opencl:1", 'no device of the name "opencl:1"'), ("tpu:0", 'no device of the name "tpu:0"')):
+        told = verify(device, "exp")
+        check(told.returncode == 2 and "SB_ERR_DEVICE" in told.stderr and words in told.stderr or "no loader" in told.stderr, told.stderr)
+    told = run("verify", "--lanes", "exp", "--quiet", SAMEBITS_DEVICE="opencl:77.0")
+    check(told.returncode == 2 and "SAMEBITS_DEVICE: " in told.stderr, told.stderr)
+    told = verify("opencl:0.0", "exp", OCL_ICD_VENDORS=folder)
+    check(told.returncode == 2 and ("OpenCL shows 0 platforms" in told.stderr or "no loader" in told.stderr), told.stderr)
+    told = verify("opencl:0.0", "exp", LD_PRELOAD=str(BUILD / "libfault_shim.so"), FAULT_LIBRARY="libOpenCL")
+    check(told.returncode == 2 and "needs an OpenCL driver, and this machine has no loader (libOpenCL.so.1)" in told.stderr, told.stderr)
+
+    for d in flawed:
+        for arguments in (("verify", "--quick"), ("verify", "--lanes", "exp"), ("verify", "--all"), ("prove", "exp", "--quick")):
+            told = run(*arguments, "--device", d["name"])
+            check(told.returncode == 2 and f"{d['name']} does not conform and is refused" in told.stderr and "float32 fma of" in told.stderr and
+                  "should give" in told.stderr, told.stderr)
+
+    if good:
+        told = verify(good, LANES, SAMEBITS_CACHE=str(cache))
+        check(told.returncode == 0 and f"on {good}, level opencl" in told.stdout and " 0 DIVERGENT, 0 REFUSED, 0 ABSENT" in told.stdout, told.stdout + told.stderr)
+        programs = sorted(cache.iterdir())
+        check(len(programs) >= 6, f"{len(programs)} programs in the cache")
+        for path in programs:  # a file that is not whole is built anew, and is whole again
+            path.write_bytes(path.read_bytes()[:-1])
+        told = verify(good, "exp,sort", SAMEBITS_CACHE=str(cache))
+        check(told.returncode == 0, told.stdout + told.stderr)
+        check(set(cache.iterdir()) >= set(programs) and all(p.suffix == ".program" for p in cache.iterdir()), "no half file is left beside them")
+        for path in cache.iterdir():
+            path.unlink()
+        many = [subprocess.Popen([BUILD / "samebits", "verify", "--device", good, "--lanes", "exp,sort", "--quiet"],
+                                 env={**ENVIRONMENT, "SAMEBITS_CACHE": str(cache)}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) for _ in range(4)]
+        for one in many:
+            out = one.communicate()[0]
+            check(one.returncode == 0 and " 0 DIVERGENT" in out, out)
+        check(all(p.suffix == ".program" and p.stat().st_size > 32 for p in cache.iterdir()), list(cache.iterdir()))
+        for where in ("/proc/none", ""):  # a cache that cannot be written, none
+            told = verify(good, "exp", SAMEBITS_CACHE=where)
+            check(told.returncode == 0, told.stdout + told.stderr)
+
+required = "opencl" in os.environ.get("SAMEBITS_REQUIRED", "").split()
+check(not required or (good and flawed), "opencl is required: a device that conforms and llvmpipe, which does not")
+status = checks.end()
+sys.exit(status or (0 if good else 77))
