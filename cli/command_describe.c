@@ -15,7 +15,7 @@ int cli_describe(int argc, char **argv) {
     const cli_flag flags[] = {
         {"--json", CLI_SWITCH, &json, 0, 0, NULL, "print JSON instead of lines"},
         {"--json-out", CLI_TEXT, &json_out, 0, 0, "FILE", "write it there as JSON"},
-        CLI_MACHINE_FLAGS(options.isa, options.threads, 1),
+        CLI_MACHINE_FLAGS(options.device, options.isa, options.threads, 1),
         {0},
     };
     int operands = 0, status = cli_flags(argc, argv, usage, about, flags, &operands);

@@ -19,8 +19,7 @@ typedef struct request { // what the two commands have in common
     {"--training", CLI_SWITCH, &(r).training, 0, 0, NULL, "the training of neural networks, alone"}, \
     {"--all", CLI_SWITCH, &(r).all, 0, 0, NULL, "everything"}, \
     {"--lanes", CLI_TEXT, &(r).verify.lanes, 0, 0, "A,B", "these lanes, whatever their kind"}, \
-    {"--device", CLI_TEXT, &(r).context.device, 0, 0, "D", "the device: cpu, opencl:P.D (SAMEBITS_DEVICE or cpu; see doctor)"}, \
-    CLI_MACHINE_FLAGS((r).context.isa, (r).context.threads, 1)
+    CLI_MACHINE_FLAGS((r).context.device, (r).context.isa, (r).context.threads, 1)
 #define REPORT_FLAGS(r) \
     {"--json-out", CLI_TEXT, &(r).json_out, 0, 0, "FILE", "write the document there as JSON"}, \
     {"--json", CLI_SWITCH, &(r).json, 0, 0, NULL, "print JSON instead of lines"}, \

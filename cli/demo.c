@@ -18,15 +18,16 @@ static const char usage[] = "samebits demo --recipe R.json --data TEXT --out DIR
 enum { PATH = 4096, MOST_STEPS = 4096, LEVELS = 8, SABOTAGED_STEP = 5 };
 
 // A segment of a route. Levels are named by kind, so that any machine can run it: fast levels have an fma instruction.
-typedef enum kind { FAST, OTHER_FAST, SLOW, SLOWEST, EMULATED, SHARED_FAST, SHARED_MIXED } kind;
+// DEVICE is the first other device that conforms; it also takes half of the shards of a step that SHARED_DEVICE shares.
+typedef enum kind { FAST, OTHER_FAST, SLOW, SLOWEST, EMULATED, SHARED_FAST, SHARED_MIXED, DEVICE, SHARED_DEVICE } kind;
 typedef struct segment {
     int permille; // of the recipe's steps, at its end; 0: one step more than the segment before
     kind kind;
     int threads;
 } segment;
 
-static const segment route_a[] = {{200, FAST, 2}, {0, EMULATED, 2}, {0, SLOW, 2}, {600, SHARED_FAST, 1}, {1000, OTHER_FAST, 3}};
-static const segment route_b[] = {{100, OTHER_FAST, 1}, {0, SLOWEST, 2}, {0, SHARED_MIXED, 1}, {500, OTHER_FAST, 7}, {1000, FAST, 2}};
+static const segment route_a[] = {{200, FAST, 2}, {0, EMULATED, 2}, {0, SLOW, 2}, {600, SHARED_FAST, 1}, {0, DEVICE, 1}, {1000, OTHER_FAST, 3}};
+static const segment route_b[] = {{100, OTHER_FAST, 1}, {0, SLOWEST, 2}, {0, SHARED_MIXED, 1}, {500, OTHER_FAST, 7}, {0, SHARED_DEVICE, 1}, {1000, FAST, 2}};
 enum { SEGMENTS = sizeof route_a / sizeof route_a[0] };
 
 typedef struct demo {
@@ -34,6 +35,7 @@ typedef struct demo {
     char self[PATH];                 // this command, which workers run
     const char *fast[LEVELS], *slow[LEVELS];
     int fast_count, slow_count;
+    char device[24]; // "" where none conforms
     sb_lm_description model;
     int64_t steps;
     double loss[MOST_STEPS + 1];     // of the route under way, by step
@@ -96,7 +98,7 @@ static void find_levels(demo *d) {
     static const struct { const char *name; bool fast; } levels[] = {
         {"v4", true}, {"v3", true}, {"neon", true}, {"v1", false}, {"plain", false}};
     for (size_t i = 0; i < sizeof levels / sizeof levels[0]; i++) {
-        sb_context_options options = {.size = sizeof options, .isa = levels[i].name, .threads = 1};
+        sb_context_options options = {.size = sizeof options, .device = "cpu", .isa = levels[i].name, .threads = 1};
         sb_context *ctx = NULL;
         if (sb_context_new(&options, &ctx, NULL) != SB_OK) continue;
         if (levels[i].fast)
@@ -106,6 +108,24 @@ static void find_levels(demo *d) {
         sb_context_free(ctx);
     }
     if (d->fast_count == 0) d->fast[d->fast_count++] = "plain";
+}
+
+// The first device of OpenCL's that conforms (opening it probes it). A platform that is not there ends the search.
+static void find_device(demo *d) {
+    for (int platform = 0; platform < 16 && !d->device[0]; platform++) {
+        bool there = true;
+        for (int number = 0; number < 16 && there && !d->device[0]; number++) {
+            char name[sizeof d->device];
+            sb_error err = {.status = SB_OK};
+            snprintf(name, sizeof name, "opencl:%d.%d", platform, number);
+            const sb_context_options options = {.size = sizeof options, .device = name, .threads = 1};
+            sb_context *ctx = NULL;
+            if (sb_context_new(&options, &ctx, &err) == SB_OK) strcpy(d->device, name);
+            there = strstr(err.message, "there is no device") == NULL;
+            sb_context_free(ctx);
+            if (strstr(err.message, "OpenCL shows") || strstr(err.message, "no loader")) return;
+        }
+    }
 }
 
 static const char *level_of(const demo *d, kind k) {
@@ -154,16 +174,19 @@ static bool run_emulated(demo *d, const char *folder, int64_t until, sb_error *e
     return true;
 }
 
+static bool is_shared(kind k) { return k == SHARED_FAST || k == SHARED_MIXED || k == SHARED_DEVICE; }
+
 // Runs one segment; started says whether the folder already holds the run.
 static bool run_segment(demo *d, const segment *s, const char *folder, int64_t until, int64_t sabotage, bool started, sb_error *err) {
     d->ran[0] = '\0';
     if (s->kind == EMULATED) return run_emulated(d, folder, until, err);
-    bool shared = s->kind == SHARED_FAST || s->kind == SHARED_MIXED;
+    const bool shared = is_shared(s->kind), mixed = s->kind == SHARED_MIXED;
     const sb_lm_worker workers[] = {
-        {.isa = d->fast[0], .threads = 1},
-        {.isa = s->kind == SHARED_FAST ? d->fast[d->fast_count - 1] : d->slow[0], .threads = s->kind == SHARED_FAST ? 1 : 2,
-         .shards = s->kind == SHARED_FAST ? 0 : 1}}; // (an emulated fma is slow: one shard of the step)
-    sb_context_options options = {.size = sizeof options, .isa = level_of(d, s->kind), .threads = s->threads};
+        {.device = "cpu", .isa = d->fast[0], .threads = 1},
+        {.device = s->kind == SHARED_DEVICE ? d->device : "cpu", .isa = mixed ? d->slow[0] : d->fast[d->fast_count - 1],
+         .threads = mixed ? 2 : 1, .shards = mixed ? 1 : 0}}; // (an emulated fma is slow: one shard of the step)
+    sb_context_options options = {.size = sizeof options, .device = s->kind == DEVICE ? d->device : "cpu", .isa = level_of(d, s->kind),
+                                  .threads = s->threads};
     sb_lm_run run = {.size = sizeof run, .recipe = started ? NULL : d->recipe, .data = d->data, .folder = folder,
                      .until = until, .worker_count = shared ? 2 : 0, .workers = workers, .worker_command = d->self,
                      .sabotage_step = sabotage, .listener = listen_to, .user = d};
@@ -187,12 +210,16 @@ static bool run_route(demo *d, const char *name, const segment *segments, sb_err
             tell(d, "%-6s %3s .. %-3s  %-28s\n", name, "-", "-", "emulated machine: none given, skipped");
             continue;
         }
+        if ((s->kind == DEVICE || s->kind == SHARED_DEVICE) && !d->device[0]) {
+            tell(d, "%-6s %3s .. %-3s  %-28s\n", name, "-", "-", "OpenCL device: none conforms, skipped");
+            continue;
+        }
         double start = seconds();
         bool good = run_segment(d, s, folder, until, 0, done > 0, err);
         wipe_progress();
         if (!good) return false;
         char how[64];
-        if (s->kind == SHARED_FAST || s->kind == SHARED_MIXED)
+        if (is_shared(s->kind))
             snprintf(how, sizeof how, "2 processes share each step");
         else
             snprintf(how, sizeof how, "%d thread%s", s->threads, s->threads > 1 ? "s" : "");
@@ -382,6 +409,7 @@ int sbi_cli_demo(int argc, char **argv) {
     d.table = open_memstream(&table, &table_size);
     d.good = true;
     find_levels(&d);
+    find_device(&d);
     double start = seconds();
     sb_context *ctx = NULL;
     bool ran = d.table && sb_context_new(NULL, &ctx, &err) == SB_OK && sb_lm_describe(ctx, d.recipe, &d.model, &err) == SB_OK;

@@ -15,7 +15,7 @@ enum { WORKERS_MAX = 64, STEPS_MAX = 1 << 24, TOKENS_MAX = 1 << 20, RANKS_MAX = 
 
 typedef struct worker_list {
     sb_lm_worker workers[WORKERS_MAX];
-    char isa[WORKERS_MAX][16];
+    char isa[WORKERS_MAX][16], device[WORKERS_MAX][16];
     int count;
 } worker_list;
 
@@ -36,12 +36,12 @@ static void on_signal(int number) {
     interrupted = 1;
 }
 
-// isa=L,threads=N,shards=N in any order
+// device=D,isa=L,threads=N,shards=N in any order
 static bool take_worker(void *to, const char *text) {
     worker_list *list = to;
     if (list->count == WORKERS_MAX) return false;
     sb_lm_worker *w = &list->workers[list->count];
-    char *isa = list->isa[list->count];
+    char *isa = list->isa[list->count], *device = list->device[list->count];
     *w = (sb_lm_worker){.threads = 1};
     while (*text) {
         char item[40];
@@ -54,6 +54,9 @@ static bool take_worker(void *to, const char *text) {
         if (strncmp(item, "isa=", 4) == 0 && item[4] && strlen(item + 4) < sizeof list->isa[0]) {
             strcpy(isa, item + 4);
             w->isa = isa;
+        } else if (strncmp(item, "device=", 7) == 0 && item[7] && strlen(item + 7) < sizeof list->device[0]) {
+            strcpy(device, item + 7);
+            w->device = device;
         } else if (strncmp(item, "threads=", 8) == 0 && cli_read_number(item + 8, &n) && n >= 1 &&
                    n <= 1024) {
             w->threads = (int)n;
@@ -186,9 +189,9 @@ static int listen_to(void *user, const sb_lm_event *e) {
     {"--until", CLI_INTEGER, &(o)->until, 1, STEPS_MAX, "N",                                       \
      "save and stop after step N; resume goes on from there"},                                     \
         {"--steps-until", CLI_INTEGER, &(o)->until, 1, STEPS_MAX, "N", "the same as --until"},     \
-        CLI_MACHINE_FLAGS((o)->context.isa, (o)->context.threads, 0),                              \
+        CLI_MACHINE_FLAGS((o)->context.device, (o)->context.isa, (o)->context.threads, 0),                              \
         {"--worker", CLI_EACH, &(cli_each){take_worker, &(o)->workers}, 0, 0,                      \
-         "isa=L,threads=N,shards=N",                                                               \
+         "device=D,isa=L,threads=N,shards=N",                                                             \
          "a process that takes a range of every step's shards; again for more, at most 64"},       \
         {"--quiet", CLI_SWITCH, &(o)->quiet, 0, 0, NULL, "no progress"},                           \
         {"--json", CLI_SWITCH, &(o)->json, 0, 0, NULL,                                             \
@@ -251,7 +254,7 @@ static int resume(int argc, char **argv, options *o) {
 }
 
 static int work(int argc, char **argv, options *o) {
-    const cli_flag flags[] = {CLI_MACHINE_FLAGS(o->context.isa, o->context.threads, 0),
+    const cli_flag flags[] = {CLI_MACHINE_FLAGS(o->context.device, o->context.isa, o->context.threads, 0),
                               {"--trace", CLI_TEXT, &o->context.trace, 0, 0, "FILE",
                                "one line an operation, as SAMEBITS_TRACE"},
                               {0}};
@@ -282,7 +285,7 @@ static int evaluate(int argc, char **argv, options *o) {
         {"--checkpoint", CLI_TEXT, &o->checkpoint, 0, 0, "C", checkpoint_help},
         {"--data", CLI_TEXT, &o->data, 0, 0, "TEXT", "the text"},
         {"--whole", CLI_SWITCH, &o->whole, 0, 0, NULL, "on all of any text"},
-        CLI_MACHINE_FLAGS(o->context.isa, o->context.threads, 0),
+        CLI_MACHINE_FLAGS(o->context.device, o->context.isa, o->context.threads, 0),
         {"--json", CLI_SWITCH, &o->json, 0, 0, NULL, "print JSON instead of a line"},
         {0}};
     int read_status = read_flags(argc, argv, usage,
@@ -318,7 +321,7 @@ static int generate(int argc, char **argv, options *o) {
         {"--top-k", CLI_INTEGER, &o->top_k, 0, RANKS_MAX, "K", "the K likeliest alone (0: all)"},
         {"--top-p", CLI_REAL, &o->top_p, 0, 0, "P", "the likeliest up to this probability (1: all)"},
         {"--seed", CLI_INTEGER, &o->seed, 0, INT64_MAX, "S", "of the draws (0)"},
-        CLI_MACHINE_FLAGS(o->context.isa, o->context.threads, 0),
+        CLI_MACHINE_FLAGS(o->context.device, o->context.isa, o->context.threads, 0),
         {0}};
     int read_status = read_flags(argc, argv, usage, "Continues a text.", flags, 0);
     if (read_status >= 0) return read_status;
@@ -358,7 +361,7 @@ static int describe(int argc, char **argv, options *o) {
     static const char usage[] = "samebits lm describe --recipe R.json [flags]";
     const cli_flag flags[] = {
         {"--recipe", CLI_TEXT, &o->recipe, 0, 0, "R.json", "the recipe"},
-        CLI_MACHINE_FLAGS(o->context.isa, o->context.threads, 0),
+        CLI_MACHINE_FLAGS(o->context.device, o->context.isa, o->context.threads, 0),
         {"--json", CLI_SWITCH, &o->json, 0, 0, NULL, "print JSON instead of lines"},
         {0}};
     int read_status =

@@ -568,6 +568,7 @@ typedef struct sb_lm_worker {
     const char *isa; // NULL: the best there
     int threads;     // 0: the number of cores
     int64_t shards;  // 0: an even part of what the others leave
+    const char *device; // NULL: SAMEBITS_DEVICE or "cpu"
 } sb_lm_worker;
 
 typedef struct sb_lm_run {
@@ -578,7 +579,7 @@ typedef struct sb_lm_run {
     int64_t until;       // save and stop after this step; 0: the recipe's last
     int worker_count;    // 0: this process does all shards, on its threads
     const sb_lm_worker *workers;
-    const char *worker_command; // a program that `PROGRAM lm worker --isa L --threads N [--trace F]` calls sb_lm_work with
+    const char *worker_command; // a program that `PROGRAM lm worker [--device D] [--isa L] --threads N [--trace F]` calls sb_lm_work with
     int64_t sabotage_step;      // test: one ulp added to one gradient element at this step; 0: never
     int (*listener)(void *user, const sb_lm_event *event); // may be NULL
     void *user;

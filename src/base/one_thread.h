@@ -13,6 +13,7 @@ typedef int atomic_int;
 typedef unsigned atomic_uint;
 typedef ptrdiff_t atomic_ptrdiff_t;
 typedef struct atomic_flag { bool set; } atomic_flag;
+#define ATOMIC_FLAG_INIT {false}
 #define atomic_init(p, value) ((void)(*(p) = (value)))
 #define atomic_load(p) (*(p))
 #define atomic_load_explicit(p, order) (*(p))

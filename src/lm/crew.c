@@ -101,13 +101,18 @@ static sb_status start_worker(sbi_crew *crew, int number, const sb_lm_run *run,
     worker *w = &crew->workers[number];
     const sb_lm_worker *asked = &run->workers[number];
     char threads[16], path[SBI_PATH];
-    const char *command[10] = {run->worker_command, "lm", "worker", "--threads", threads};
+    const char *command[12] = {run->worker_command, "lm", "worker", "--threads", threads};
     int words = 5;
     snprintf(threads, sizeof threads, "%d", asked->threads);
+    if (asked->device) {
+        command[words++] = "--device";
+        command[words++] = asked->device;
+        sbi_escape(asked->device, strlen(asked->device), w->isa, sizeof w->isa); // (an error may name it)
+    }
     if (asked->isa) {
         command[words++] = "--isa";
         command[words++] = asked->isa;
-        sbi_escape(asked->isa, strlen(asked->isa), w->isa, sizeof w->isa); // (an error may name it)
+        if (!asked->device) sbi_escape(asked->isa, strlen(asked->isa), w->isa, sizeof w->isa);
     }
     if (trace) { // its own, beside ours
         command[words++] = "--trace";
@@ -127,7 +132,7 @@ static sb_status receive_ready(sbi_crew *crew, int number, sb_error *err) {
         return sbi_fail(err, SB_ERR_WORKER, "worker", "worker %d is of another release", number);
     status = sbi_socket_receive(w->process.socket, w->isa, sizeof w->isa, err);
     w->isa[sizeof w->isa - 1] = 0;
-    if (status == SB_OK && w->isa[strspn(w->isa, "abcdefghijklmnopqrstuvwxyz0123456789")])
+    if (status == SB_OK && w->isa[strspn(w->isa, "abcdefghijklmnopqrstuvwxyz0123456789:.")])
         status = sbi_fail(err, SB_ERR_WORKER, "worker", "worker %d runs on a level without a name", number);
     return status;
 }
