@@ -70,6 +70,33 @@ static void test_rows(void) {
     }
 }
 
+// The grammar of types, on rows of nobody.
+static void test_types(void) {
+    static const struct { const char *type, *text; bool good; const char *written; } tries[] = {
+        {"none | int [1, inf) | real (0, 1)", "none", true, "none"}, {"none | int [1, inf) | real (0, 1)", "3", true, "3"},
+        {"none | int [1, inf) | real (0, 1)", "0.5", true, "0.5"}, {"none | int [1, inf) | real (0, 1)", "1.0", false, NULL},
+        {"real", "-3", true, "-3.0"}, {"real", "inf", false, NULL}, {"real (0, inf)", "inf", false, NULL}, {"real (0, inf]", "inf", true, "inf"},
+        {"real (0, inf]", "-inf", false, NULL}, {"real (0, inf]", "0", false, NULL}, {"real [0, 1]", "1", true, "1.0"}, {"real [-1, 1)", "-1e0", true, "-1.0"},
+        {"real [-1, 1)", "1", false, NULL}, {"int", "-5", true, "-5"}, {"int [0, 3]", "4", false, NULL}, {"bool", "true", true, "true"}, {"bool", "True", false, NULL},
+        {"numbers 2", "0,1", true, "0.0,1.0"}, {"numbers 2", "25.0,75.5", true, "25.0,75.5"}, {"numbers 2", "1", false, NULL}, {"numbers 2", "1,2,3", false, NULL},
+        {"numbers 2", "1,", false, NULL}, {"numbers 2", ",", false, NULL}, {"numbers", "1,2,3", true, "1.0,2.0,3.0"},
+        {"numbers", "1,2,3,4,5,6,7,8,9", false, NULL}, {"numbers", "", false, NULL}, {"'a' | 'b c'", "b c", true, "b c"}, {"'a' | 'b c'", "b", false, NULL},
+        {"seed", "18446744073709551615", true, "18446744073709551615"}, {"seed", "0", true, "0"}, {"array n d", "array", false, NULL}};
+    const sbi_algorithm nobody = {.name = "nobody"};
+    for (size_t i = 0; i < sizeof tries / sizeof *tries; i++) {
+        const sbi_parameter_row row = {.name = "x", .type = tries[i].type};
+        sbi_value value;
+        sbi_text text;
+        const bool good = sbi_value_read(&nobody, &row, tries[i].text, &value, &err) == SB_OK;
+        CHECK(good == tries[i].good, "%s: \"%s\"", tries[i].type, tries[i].text);
+        if (!good || !tries[i].good) continue;
+        sbi_text_start(&text, &sbi_malloc_allocator);
+        sbi_value_write(&value, &text);
+        CHECK(!text.failed && strcmp(text.bytes, tries[i].written) == 0, "%s: \"%s\" is written %s", tries[i].type, tries[i].text, text.bytes);
+        sbi_text_free(&text);
+    }
+}
+
 static void test_parameters(sb_context *ctx) {
     static const struct { const char *name, *text; sb_status status; } tries[] = {
         {"n_clusters", "3", SB_OK}, {"n_clusters", "0", SB_ERR_ARGUMENT}, {"n_clusters", "3.0", SB_ERR_ARGUMENT}, {"n_clusters", "", SB_ERR_ARGUMENT},
@@ -490,6 +517,7 @@ int main(void) {
     CHECK(sb_context_new(NULL, &ctx, &err) == SB_OK, "%s", err.message);
     if (!ctx) return test_end();
     test_rows();
+    test_types();
     test_parameters(ctx);
     test_null(ctx);
     test_file(ctx);

@@ -79,6 +79,8 @@ def constraint(kind):
             out += ['"random_state"', interval("Integral", f"[0, {2**64 - 1}]"), 'HasMethods("integers")']
         elif head == "array":
             out.append('"array-like"')
+        elif head == "numbers":
+            out.append("tuple")
         else:
             sys.exit(f"estimators: the type {kind!r}")
     if words:
@@ -94,6 +96,10 @@ def default(parameter):
         return "None"
     if f"'{text}'" in kinds:
         return f'"{text}"'
+    if "numbers" in kinds:
+        return "(" + text.replace(",", ", ") + ("" if "," in text else ",") + ")"
+    if text == "inf":
+        return 'float("inf")'
     return text if "int" in kinds or "." in text or "e" in text else text + ".0"
 
 
@@ -107,7 +113,7 @@ def told(parameter):
         elif head == "seed":
             words.append("int, numpy Generator or RandomState")
         else:
-            words.append({"none": "None", "int": f"int {rest}".strip(), "real": f"float {rest}".strip()}.get(head, one.replace("'", '"')))
+            words.append({"none": "None", "numbers": f"tuple of {rest} floats".replace("  ", " "), "int": f"int {rest}".strip(), "real": f"float {rest}".strip()}.get(head, one.replace("'", '"')))
     return ", ".join(words) + f", default={default(parameter)}"
 
 
@@ -197,6 +203,8 @@ def class_text(a):
     lines += ["", "    Examples", "    --------"] + ["    " + line for line in example(a)] + ['    """', ""]
     lines += [f'    _algorithm, _input = "{a["name"]}", "{a["input"]}"',
               f"    _sent = ({', '.join(repr(p['name']) for p in parameters if not p['surface'])},)".replace("'", '"'),
+              *([f"    _lists = ({', '.join(repr(p['name']) for p in parameters if 'numbers' in p['type'])},)".replace("'", '"')]
+                if any("numbers" in p["type"] for p in parameters) else []),
               f"    _fitted = ({', '.join(repr(f['name']) for f in a['fitted'] if not f['kept'])},)".replace("'", '"'),
               "    _parameter_constraints = {"]
     lines += [f'        "{p["name"]}": {constraint(p["type"])},' for p in parameters] + ["    }", ""]

@@ -53,7 +53,7 @@ def _canonical(X):
 class Estimator(BaseEstimator):
     """An estimator whose arithmetic is all in the library."""
 
-    _algorithm, _input, _sent, _fitted = "", "", (), ()
+    _algorithm, _input, _sent, _lists, _fitted = "", "", (), (), ()
     _parameter_constraints = {}
 
     def __sklearn_tags__(self):
@@ -95,6 +95,8 @@ class Estimator(BaseEstimator):
             value = getattr(self, name)
             if name == "random_state":
                 value = self.random_state_ = _seed(value)
+            if isinstance(value, tuple) and name in self._lists:
+                value = ",".join(_text(one) for one in value)
             if isinstance(value, (list, tuple)) or hasattr(value, "__array__") and not np.isscalar(value) and getattr(value, "ndim", 0):
                 value = np.asarray(value, dtype=np.float64)
             model.set(name, value if isinstance(value, np.ndarray) else _text(value))

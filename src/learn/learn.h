@@ -39,11 +39,14 @@ bool sbi_row_has(const char *words, const char *word); // one of the words betwe
 void sbi_describe_algorithms(sbi_text *json, sbi_text *text); // "[{...}, ...]", and lines
 
 // A parameter's value. WORD points into the row; REAL and INTEGER stand for themselves.
-typedef enum sbi_value_kind { SBI_NONE, SBI_BOOL, SBI_INTEGER, SBI_REAL, SBI_WORD, SBI_ARRAY } sbi_value_kind;
+typedef enum sbi_value_kind { SBI_NONE, SBI_BOOL, SBI_INTEGER, SBI_REAL, SBI_LIST, SBI_WORD, SBI_ARRAY } sbi_value_kind;
+enum { SBI_NUMBERS = 8 }; // the most of a list
 typedef struct sbi_value {
     sbi_value_kind kind;
     int64_t integer; // also of BOOL, and of a seed (as 64 bits)
     double real;     // also of INTEGER
+    double numbers[SBI_NUMBERS]; // of a LIST
+    int count;
     char word[SBI_NAME];
     sb_array *array; // float64, owned
 } sbi_value;
@@ -74,7 +77,7 @@ typedef struct sbi_call {
     const char *method;
     const sb_array *x, *y, *weights; // y: as x, [n] or [n, t], or int64 [n] of classes; weights float64 [n]; both may be NULL
     sb_array *dense; // what x is where CSR was given; owned by the call
-    int64_t n, d;
+    int64_t n, d, classes; // classes: one more than the greatest number in y
     sb_array *out;
     int (*progress)(void *user, int64_t done, int64_t total); // may be NULL
     void *user;

@@ -214,7 +214,7 @@ static sb_status shape_of(const sb_model *model, const char *row, const char *te
         memcpy(name, text, length);
         name[length] = 0;
         text += length + (text[length] == ' ');
-        int64_t size = rows >= 0 && strcmp(name, "n") == 0 ? rows : sbi_model_size(model, name);
+        int64_t size = rows >= 0 && strcmp(name, "n") == 0 ? rows : *name >= '0' && *name <= '9' ? *name - '0' : sbi_model_size(model, name);
         if (size >= 0) shape[(*ndim)++] = size; // else the axis does not exist
     }
     return SB_OK;
@@ -330,6 +330,21 @@ static sb_status check_rows(const sb_array *a, const char *name, int64_t n, sb_e
     return sbi_fail(err, SB_ERR_SHAPE, name, "%s has %lld rows, X has %lld", name, (long long)(a->ndim ? a->shape[0] : 0), (long long)n);
 }
 
+// Numbers of classes: not negative; *count is one more than the greatest.
+static sb_status check_classes(const sbi_call *call, const sb_array *y, int64_t *count, sb_error *err) {
+    double *values = NULL;
+    sb_status status = sbi_read_reals(call->ctx, y, &values, err);
+    *count = 0;
+    for (int64_t i = 0; i < y->size && status == SB_OK; i++) {
+        if (values[i] < 0.0 || values[i] >= 0x1p31)
+            status = sbi_fail(err, SB_ERR_ARGUMENT, "y", "y[%lld] is %lld: numbers of classes are 0 to 2^31 - 1", (long long)i, (long long)values[i]);
+        else if ((int64_t)values[i] >= *count)
+            *count = (int64_t)values[i] + 1;
+    }
+    sbi_release(&call->ctx->allocator, values);
+    return status;
+}
+
 static sb_status check_data(const sb_data *data, const sbi_method_row *method, sbi_call *call, sb_error *err) {
     const char *input = call->model->algorithm.input;
     const bool classes = sbi_row_has(input, "classes"), targets = sbi_row_has(input, "targets");
@@ -368,7 +383,7 @@ static sb_status check_data(const sb_data *data, const sbi_method_row *method, s
                 return sbi_fail(err, SB_ERR_SHAPE, "y", "y has %d dimensions, it must have 1%s", data->y->ndim, targets ? " or 2" : "");
             if ((status = check_finite(call->ctx, data->y, "y", false, err))) return status;
         }
-        if ((status = check_rows(data->y, "y", call->n, err))) return status;
+        if ((status = check_rows(data->y, "y", call->n, err)) || (classes && (status = check_classes(call, data->y, &call->classes, err)))) return status;
         call->y = data->y;
     }
     if (data->weights && (is_fit(method) || strcmp(method->name, "score") == 0)) {
@@ -432,6 +447,7 @@ sb_status sbi_model_fit(sb_context *ctx, sb_model *model, const char *method, co
     if (status == SB_OK) status = sbi_model_set_size(model, "d", call.d, err);
     if (status == SB_OK && call.y && call.y->dtype != SB_I64)
         status = sbi_model_set_size(model, "t", call.y->ndim == 2 ? call.y->shape[1] : -1, err);
+    if (status == SB_OK && call.classes && !goes_on) status = sbi_model_set_size(model, "c", call.classes, err);
     if (status == SB_OK) status = check_array_parameters(&call, err);
     if (status == SB_OK) status = row->run(&call, err);
     if (status == SB_OK) status = sbi_model_check_arrays(model, err);

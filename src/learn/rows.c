@@ -129,11 +129,12 @@ static bool end_of(const char *text, int length, double *out) {
     return sbi_real_parse(text, length, out);
 }
 
-// Whether x lies in the interval behind `int` or `real`; without one everything finite does.
+// Whether x lies in the interval behind `int` or `real`; without one everything finite does, and infinity where it ends in inf].
 static bool in_range(const char *range, int length, double x) {
     double low, high;
-    if (!(x - x == 0.0)) return false;
     while (length > 0 && *range == ' ') range++, length--;
+    if (x != x) return false;
+    if (x - x != 0.0 && !(x > 0.0 && length > 4 && memcmp(range + length - 4, "inf]", 4) == 0)) return false;
     if (length < 5) return true;
     const char *comma = memchr(range, ',', (size_t)length), *last = range + length - 1;
     if (!comma) return true;
@@ -168,6 +169,25 @@ static bool read_seed(const char *text, int64_t *out) { // all of 64 bits
     return *text == 0;
 }
 
+static bool read_real(const char *text, size_t length, double *out) {
+    if (length == 3 && memcmp(text, "inf", 3) == 0) {
+        *out = __builtin_inf();
+        return true;
+    }
+    return sbi_real_parse(text, (int64_t)length, out);
+}
+
+// "0,1": as many as `wanted`, or where that is 0 any number of them that has room.
+static bool read_numbers(const char *text, int wanted, sbi_value *out) {
+    out->count = 0;
+    for (;;) {
+        const size_t length = strcspn(text, ",");
+        if (out->count == SBI_NUMBERS || !read_real(text, length, &out->numbers[out->count++])) return false;
+        if (!text[length]) return wanted == 0 || out->count == wanted;
+        text += length + 1;
+    }
+}
+
 static bool read_alternative(const char *a, int length, const char *text, sbi_value *out) {
     *out = (sbi_value){.kind = SBI_NONE};
     if (begins(a, length, "none")) return strcmp(text, "none") == 0;
@@ -184,7 +204,11 @@ static bool read_alternative(const char *a, int length, const char *text, sbi_va
     }
     if (begins(a, length, "real")) {
         out->kind = SBI_REAL;
-        return sbi_real_parse(text, (int64_t)strlen(text), &out->real) && in_range(a + 4, length - 4, out->real);
+        return read_real(text, strlen(text), &out->real) && in_range(a + 4, length - 4, out->real);
+    }
+    if (begins(a, length, "numbers")) {
+        out->kind = SBI_LIST;
+        return read_numbers(text, length > 8 ? a[8] - '0' : 0, out);
     }
     if (begins(a, length, "seed")) {
         out->kind = SBI_INTEGER;
@@ -208,6 +232,13 @@ sb_status sbi_value_read(const sbi_algorithm *algorithm, const sbi_parameter_row
                     sbi_escape(text, strlen(text), shown, sizeof shown), row->type);
 }
 
+static void add_real(sbi_text *out, double x) {
+    if (x - x == 0.0)
+        sbi_text_add_real(out, x);
+    else
+        sbi_text_add(out, "inf");
+}
+
 void sbi_value_write(const sbi_value *value, sbi_text *out) {
     switch (value->kind) {
     case SBI_NONE: sbi_text_add(out, "none"); break;
@@ -218,7 +249,13 @@ void sbi_value_write(const sbi_value *value, sbi_text *out) {
         else
             sbi_text_add(out, "%lld", (long long)value->integer);
         break;
-    case SBI_REAL: sbi_text_add_real(out, value->real); break;
+    case SBI_REAL: add_real(out, value->real); break;
+    case SBI_LIST:
+        for (int i = 0; i < value->count; i++) {
+            if (i) sbi_text_add(out, ",");
+            add_real(out, value->numbers[i]);
+        }
+        break;
     case SBI_WORD: sbi_text_add(out, "%s", value->word); break;
     case SBI_ARRAY: sbi_text_add(out, "array"); break;
     }
