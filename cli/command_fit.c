@@ -166,7 +166,7 @@ int cli_fit(int argc, char **argv) {
         TABLE_FLAGS(j),
         {"--out", CLI_TEXT, &j.out, 0, 0, "MODEL", "where to write the model"},
         {"--quiet", CLI_SWITCH, &j.quiet, 0, 0, NULL, "no progress"},
-        CLI_MACHINE_FLAGS(j.options.isa, j.options.threads, 1),
+        CLI_MACHINE_FLAGS(j.options.device, j.options.isa, j.options.threads, 1),
         {0},
     };
     int operands = 0, status = cli_flags(argc, argv, usage, about, flags, &operands);
@@ -226,7 +226,7 @@ int cli_method(int argc, char **argv) {
     const cli_flag flags[] = {
         TABLE_FLAGS(j),
         {"--out", CLI_TEXT, &j.out, 0, 0, "FILE", "where to write the result"},
-        CLI_MACHINE_FLAGS(j.options.isa, j.options.threads, 1),
+        CLI_MACHINE_FLAGS(j.options.device, j.options.isa, j.options.threads, 1),
         {0},
     };
     snprintf(usage, sizeof usage, "samebits %s%s MODEL --data FILE [--target Y] [--out FILE]", argv[0], any ? " METHOD" : "");
