@@ -512,6 +512,85 @@ static void test_least_squares(void) {
     }
 }
 
+// ---- memory: every request refused in turn is a named error, and nothing is left over
+
+typedef struct purse { long left, live; } purse; // requests until one is refused (negative: never), blocks in use
+
+static void *granted(void *user, size_t bytes) {
+    purse *p = user;
+    if (p->left == 0) return NULL;
+    if (p->left > 0) p->left--;
+    void *block = malloc(bytes);
+    p->live += block != NULL;
+    return block;
+}
+
+static void given_back(void *user, void *block) {
+    if (block) ((purse *)user)->live--;
+    free(block);
+}
+
+static sb_status whole_life(sb_context *ctx, const char *name, const char *setting, sb_error *why) {
+    static const double numbers[24] = {1, 2, 9, 4, 5, 1, 7, 8, 2, 3, 3, 6, 1, 2, 9, 0, 5, 4, 4, 8, 1, 2, 2, 7}, goal[8] = {1, 3, 2, 5, 4, 9, 7, 8};
+    sb_array *x = NULL, *y = NULL, *w = NULL, *out = NULL;
+    sb_model *model = NULL, *again = NULL;
+    int64_t size = 0;
+    uint8_t digest[32], *bytes = NULL;
+    sb_status status;
+    if ((status = sb_array_new(ctx, SB_F64, 2, SHAPE(8, 3), &x, why)) || (status = sb_array_write(x, numbers, sizeof numbers, why)) ||
+        (status = sb_array_new(ctx, SB_F64, 1, SHAPE(8), &y, why)) || (status = sb_array_write(y, goal, sizeof goal, why)) ||
+        (status = sb_array_new(ctx, SB_F64, 1, SHAPE(8), &w, why)) || (status = sb_array_write(w, goal, sizeof goal, why)) ||
+        (status = sb_model_new(ctx, name, &model, why)) || (setting && (status = sb_model_set(model, setting, "2", why))))
+        goto done;
+    const sb_data data = {.size = sizeof data, .x = x, .y = y, .weights = w};
+    if ((status = sb_model_fit(ctx, model, "fit", &data, why)) || (status = sb_model_digest(ctx, model, digest, why)) ||
+        (status = sb_model_store(model, NULL, 0, &size, why)))
+        goto done;
+    bytes = malloc((size_t)size);
+    if ((status = sb_model_store(model, bytes, size, &size, why)) || (status = sb_model_restore(ctx, bytes, size, &again, why))) goto done;
+    sbi_algorithm algorithm;
+    sbi_algorithm_find(name, &algorithm);
+    for (const sbi_method_row *m = algorithm.methods; m->name && status == SB_OK; m++) {
+        if (*m->dtype) status = sb_model_call(ctx, again, m->name, &data, &out, why);
+        sb_array_free(out);
+        out = NULL;
+    }
+done:
+    sb_model_free(model);
+    sb_model_free(again);
+    sb_array_free(x);
+    sb_array_free(y);
+    sb_array_free(w);
+    free(bytes);
+    return status;
+}
+
+static void test_memory(void) {
+    static const struct { const char *name, *setting; } lives[] = {{"kmeans", "n_clusters"}, {"linear_regression", NULL}, {"standard_scaler", NULL}};
+    for (size_t i = 0; i < sizeof lives / sizeof *lives; i++) {
+        bool whole = false;
+        long refused = 0;
+        for (long after = 0; !whole && after < 4000; after++) {
+            purse p = {-1, 0};
+            sb_context *ctx = NULL;
+            sb_error why = {0};
+            const sb_context_options options = {.size = sizeof options, .threads = 1, .allocate = granted, .release = given_back, .user = &p, .trace = ""};
+            if (sb_context_new(&options, &ctx, &why) != SB_OK) break;
+            const long before = p.live;
+            p.left = after;
+            sb_status status = whole_life(ctx, lives[i].name, lives[i].setting, &why);
+            whole = status == SB_OK;
+            refused += status == SB_ERR_MEMORY;
+            CHECK(whole || (status == SB_ERR_MEMORY && why.status == SB_ERR_MEMORY && *why.message), "%s after %ld: %s %s", lives[i].name, after, sb_status_name(status), why.message);
+            CHECK(p.live == before, "%s after %ld: %ld blocks are left", lives[i].name, after, p.live - before);
+            p.left = -1;
+            sb_context_free(ctx);
+            CHECK(p.live == 0, "%s after %ld: the context left %ld", lives[i].name, after, p.live);
+        }
+        CHECK(whole && refused > 50, "%s: %ld refusals", lives[i].name, refused);
+    }
+}
+
 int main(void) {
     sb_context *ctx = NULL;
     CHECK(sb_context_new(NULL, &ctx, &err) == SB_OK, "%s", err.message);
@@ -527,6 +606,7 @@ int main(void) {
     test_kmeans();
     test_scaler();
     test_least_squares();
+    test_memory();
     sb_context_free(ctx);
     return test_end();
 }

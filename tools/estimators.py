@@ -54,9 +54,9 @@ def interval(word, text):
         return f"Interval({word}, None, None, closed=\"neither\")"
     low, high = (None if end.strip() in ("inf", "-inf") else end.strip() for end in text[1:-1].split(","))
     closed = {"[]": "both", "[)": "left", "(]": "right", "()": "neither"}[text[0] + text[-1]]
-    if high is None and closed in ("both", "right"):
+    if high is None and closed in ("both", "right") and word == "Integral":  # (of reals: infinity belongs to it)
         closed = "left" if closed == "both" else "neither"
-    if low is None and closed in ("both", "left"):
+    if low is None and closed in ("both", "left") and word == "Integral":
         closed = "right" if closed == "both" else "neither"
     return f"Interval({word}, {low}, {high}, closed=\"{closed}\")"
 

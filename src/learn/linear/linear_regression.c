@@ -55,11 +55,13 @@ static sb_status by_normal_equations(const sbi_centred *c, double *b, bool *sure
     if ((status = sbi_array_write(gram, g, (size_t)(d * d) * sizeof *g, err)) ||
         (status = sbi_array_write(cross, r, (size_t)(d * t) * sizeof *r, err)))
         goto done;
-    status = sbi_cholesky(ctx, gram, gram, NULL);
+    sb_error why = {0};
+    status = sbi_cholesky(ctx, gram, gram, &why);
     if (status == SB_ERR_SINGULAR || status == SB_ERR_NONFINITE) { // minimum_norm.c looks closer
         status = SB_OK;
         goto done;
     }
+    if (status && err) *err = why;
     sbi_release(&ctx->allocator, g);
     g = NULL;
     if (status || (status = sbi_read_reals(ctx, gram, &g, err))) goto done;
