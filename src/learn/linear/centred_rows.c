@@ -89,26 +89,25 @@ sb_status sbi_normal_equations(const sbi_centred *c, sb_array *gram, sb_array *c
     return status;
 }
 
-static sb_status rows_of(const sbi_centred *c, const sb_array *x, const sb_array *means, const double *roots, double *to, sb_error *err) {
-    const int64_t width = x->shape[1];
-    sb_array *rows = NULL;
-    double *values = NULL;
-    sb_status status = centre(c->call->ctx, x, means, 0, c->n, &rows, err);
-    if (status == SB_OK) status = sbi_read_reals(c->call->ctx, rows, &values, err);
-    for (int64_t i = 0; i < c->n && status == SB_OK; i++)
-        for (int64_t j = 0; j < width; j++) to[j * c->n + i] = roots ? roots[i] * values[i * width + j] : values[i * width + j];
-    sbi_array_free(rows);
-    sbi_release(&c->call->ctx->allocator, values);
+// rows, each times the root of its weight.
+static sb_status scale_rows(const sbi_centred *c, sb_array *rows, sb_error *err) {
+    sb_context *ctx = c->call->ctx;
+    const int64_t column[2] = {c->n, 1};
+    sb_array *roots = NULL, *tall = NULL;
+    sb_status status = sbi_array_new(ctx, SB_F64, 1, &c->n, &roots, err);
+    if (status == SB_OK) status = sbi_unary(ctx, SB_SQRT, c->call->weights, roots, err);
+    if (status == SB_OK) status = sbi_array_reshape(roots, 2, column, &tall, err);
+    if (status == SB_OK) status = sbi_binary(ctx, SB_MUL, rows, tall, rows, err);
+    sbi_array_free(roots);
+    sbi_array_free(tall);
     return status;
 }
 
-sb_status sbi_centred_rows(const sbi_centred *c, double *a, double *e, sb_error *err) {
-    double *roots = NULL;
-    sb_status status = c->call->weights ? sbi_read_reals(c->call->ctx, c->call->weights, &roots, err) : SB_OK;
-    for (int64_t i = 0; i < c->n && roots; i++) roots[i] = __builtin_sqrt(roots[i]);
-    if (status == SB_OK) status = rows_of(c, c->call->x, c->x_mean, roots, a, err);
-    if (status == SB_OK) status = rows_of(c, c->y, c->y_mean, roots, e, err);
-    sbi_release(&c->call->ctx->allocator, roots);
+sb_status sbi_centred_rows(const sbi_centred *c, sb_array **x, sb_array **y, sb_error *err) {
+    sb_status status = centre(c->call->ctx, c->call->x, c->x_mean, 0, c->n, x, err);
+    if (status == SB_OK) status = centre(c->call->ctx, c->y, c->y_mean, 0, c->n, y, err);
+    if (status == SB_OK && c->call->weights) status = scale_rows(c, *x, err);
+    if (status == SB_OK && c->call->weights) status = scale_rows(c, *y, err);
     return status;
 }
 

@@ -4,16 +4,16 @@
 // Problem. Coefficients b and a constant c with the least sum_i w_i |y_i - b . x_i - c|^2; of several b the one with the least |b|.
 //
 // Method. Normal equations of the centred data in binary64, scaled to a unit diagonal, by Cholesky. Where a pivot shows that a
-// feature is nearly a combination of others, the triangle of the centred data and its singular values instead
-// (minimum_norm.c): so that the answer is as good as an orthogonal method's.
+// feature is nearly a combination of others, the singular values of the centred data instead (linalg/lstsq.c): so that the
+// answer is as good as an orthogonal method's.
 //
 // Order of arithmetic. G = D^T W D, R = D^T W E as in centred_rows.c; s_j = RN64(sqrt(G_jj)); A_ij = RN64(G_ij / RN64(s_i s_j)) for
 // i >= j; A = L L^T (cholesky.c, binary64). If every s_j > 0 and every RN64(l_jj l_jj) >= 2^-20: L u = RN64(R_j / s_j), L^T v = u
-// (triangular systems of linalg), b_j = RN64(v_j / s_j), rank d. Else minimum_norm.c of the centred rows, each times RN64(sqrt(w)), with
-// cut = max(n, d) 2^-52, of float32 data max(n, d) 2^-23. coef = RN(b); intercept = RN(RN64(mean_y - S(RN64(mean_x coef)))).
+// (triangular systems of linalg), b_j = RN64(v_j / s_j), rank d. Else lstsq.c of the centred rows, each times RN64(sqrt(w)), with
+// rcond = max(n, d) 2^-52, of float32 data max(n, d) 2^-23. coef = RN(b); intercept = RN(RN64(mean_y - S(RN64(mean_x coef)))).
 // predict: the product of T3 of X and coef, + intercept.
 //
-// Cost: a product n d^2 / 2 in binary64, d^3 / 6; in the other case 2 n d^2 and more on one thread.
+// Cost: a product n d^2 / 2 in binary64, d^3 / 6; in the other case 2 n d^2, most of it in products, and the memory of the centred rows.
 //
 // What can go wrong. Below the pivot's threshold nothing is lost: 2^-20 leaves the normal equations some 33 bits. Entries beyond
 // 1e150 overflow the products: a named error.
@@ -57,7 +57,7 @@ static sb_status by_normal_equations(const sbi_centred *c, double *b, bool *sure
         goto done;
     sb_error why = {0};
     status = sbi_cholesky(ctx, gram, gram, &why);
-    if (status == SB_ERR_SINGULAR || status == SB_ERR_NONFINITE) { // minimum_norm.c looks closer
+    if (status == SB_ERR_SINGULAR || status == SB_ERR_NONFINITE) { // singular values look closer
         status = SB_OK;
         goto done;
     }
@@ -84,16 +84,23 @@ done:
     return status;
 }
 
-static sb_status by_minimum_norm(const sbi_centred *c, double *b, int64_t *rank, sb_error *err) {
+// b[t, d] and the rank by singular values of the centred rows.
+static sb_status by_singular_values(const sbi_centred *c, double *b, int64_t *rank, sb_error *err) {
     sb_context *ctx = c->call->ctx;
-    int64_t cells;
-    if (!sbi_multiply(c->n, c->d, &cells)) return sbi_fail(err, SB_ERR_SIZE, "x", "the size of x overflows");
-    double *a = sbi_allocate(&ctx->allocator, cells, sizeof *a, err), *e = a ? sbi_allocate(&ctx->allocator, c->n * c->t, sizeof *e, err) : NULL;
-    const double most = (double)(c->n > c->d ? c->n : c->d), cut = most * (c->call->x->dtype == SB_F32 ? 0x1p-23 : 0x1p-52);
-    sb_status status = a && e ? sbi_centred_rows(c, a, e, err) : SB_ERR_MEMORY;
-    if (status == SB_OK) status = sbi_minimum_norm(ctx, c->n, c->d, c->t, a, e, cut, b, rank, err);
-    sbi_release(&ctx->allocator, a);
-    sbi_release(&ctx->allocator, e);
+    const int64_t most = c->n > c->d ? c->n : c->d, shape[2] = {c->d, c->t};
+    const double cut = (double)most * (c->call->x->dtype == SB_F32 ? 0x1p-23 : 0x1p-52);
+    sb_array *x = NULL, *y = NULL, *solution = NULL;
+    double *values = NULL;
+    sb_status status = sbi_centred_rows(c, &x, &y, err);
+    if (status == SB_OK) status = sbi_array_new(ctx, SB_F64, 2, shape, &solution, err);
+    if (status == SB_OK) status = sbi_lstsq(ctx, x, y, cut < 0.5 ? cut : 0.5, solution, NULL, rank, err);
+    if (status == SB_OK) status = sbi_read_reals(ctx, solution, &values, err);
+    for (int64_t i = 0; i < c->d && status == SB_OK; i++)
+        for (int64_t j = 0; j < c->t; j++) b[j * c->d + i] = values[i * c->t + j];
+    sbi_array_free(x);
+    sbi_array_free(y);
+    sbi_array_free(solution);
+    sbi_release(&ctx->allocator, values);
     return status;
 }
 
@@ -111,7 +118,7 @@ sb_status sbi_linear_regression_fit(sbi_call *call, sb_error *err) {
         goto done;
     }
     if ((call->n > call->d && (status = by_normal_equations(&c, b, &sure, err))) ||
-        (!sure && (status = by_minimum_norm(&c, b, &rank, err))))
+        (!sure && (status = by_singular_values(&c, b, &rank, err))))
         goto done;
     for (int64_t i = 0; i < c.d * c.t; i++) {
         if (b[i] - b[i] == 0.0) continue;
