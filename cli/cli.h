@@ -40,7 +40,7 @@ typedef struct cli_flag {
 
 // The rows of a command that takes a level and threads (isa: const char *, threads: int).
 #define CLI_MACHINE_FLAGS(device, isa, threads, least_threads) \
-    {"--device", CLI_TEXT, &(device), 0, 0, "D", "the device: cpu, opencl:P.D (SAMEBITS_DEVICE or cpu; see doctor)"}, \
+    {"--device", CLI_TEXT, &(device), 0, 0, "D", "the device: cpu, opencl:P.D, cuda:N, hip:N (SAMEBITS_DEVICE or cpu; see doctor)"}, \
     {"--isa", CLI_TEXT, &(isa), 0, 0, "L", "the CPU level: plain v1 v3 v4 neon reverse (SAMEBITS_ISA or the best)"}, \
     {"--threads", CLI_COUNT, &(threads), least_threads, 1024, "N", "threads (SAMEBITS_THREADS or all cores)"}
 

@@ -74,7 +74,8 @@ typedef struct sb_context sb_context;
 
 typedef struct sb_context_options {
     size_t size;        // sizeof(sb_context_options); fields beyond it take their defaults
-    const char *device; // NULL: SAMEBITS_DEVICE or "cpu". "opencl:P.D": device D of OpenCL platform P, counted from 0
+    const char *device; // NULL: SAMEBITS_DEVICE or "cpu". "opencl:P.D": device D of OpenCL platform P; "cuda:N",
+                        // "hip:N": device N; counted from 0
     const char *isa;    // NULL: SAMEBITS_ISA or the best: "plain" "v1" "v3" "v4" "neon" "reverse" (of the CPU)
     int threads;        // 0: SAMEBITS_THREADS or the number of usable cores; at most 1024
     void *(*allocate)(void *user, size_t bytes);  // NULL: malloc. Need not align beyond 16 bytes
@@ -95,7 +96,7 @@ typedef struct sb_context_options {
 SB_API sb_status sb_context_new(const sb_context_options *options, sb_context **out, sb_error *err);
 SB_API void sb_context_free(sb_context *ctx); // NULL is fine. Its arrays may be freed before or after it
 SB_API const char *sb_context_device(const sb_context *ctx); // "cpu", "opencl:0.0"
-SB_API const char *sb_context_isa(const sb_context *ctx);    // the level that really runs; "opencl" on such a device
+SB_API const char *sb_context_isa(const sb_context *ctx);    // the level that really runs; "opencl" "cuda" "hip" on such a device
 SB_API int sb_context_threads(const sb_context *ctx);
 
 // ---------------------------------------------------------------- arrays

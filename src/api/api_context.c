@@ -44,7 +44,7 @@ const char *sb_context_device(const sb_context *ctx) {
 }
 
 const char *sb_context_isa(const sb_context *ctx) {
-    return !ctx ? "" : ctx->device->operation ? "none" : ctx->device->apart ? "opencl" : ctx->kernels->level;
+    return !ctx ? "" : ctx->device->operation ? "none" : ctx->device->level ? ctx->device->level : ctx->kernels->level;
 }
 
 int sb_context_threads(const sb_context *ctx) {

@@ -12,7 +12,8 @@ struct sbi_opened; // device_open.c
 // An address on a device is one that arithmetic on bytes holds for; only where the memory is the host's may the host
 // follow it. What is started on a device happens in the order in which it was started.
 typedef struct sbi_device {
-    const char *name; // "cpu", "opencl:0.0" ...
+    const char *name;  // "cpu", "opencl:0.0" ...
+    const char *level; // "opencl", "cuda", "hip"; NULL on the CPU, whose level is the context's
     void *self;
     bool apart;  // its memory is not the host's
     bool single; // it has no binary64: it can be probed, not used
@@ -39,7 +40,7 @@ typedef struct sbi_device {
 extern const sbi_device sbi_cpu; // cpu_device.c
 
 // ---- device_open.c
-// The device of a name ("cpu", "opencl:P.D"), opened and probed if this process does not use it already; source is who
+// The device of a name ("cpu", "opencl:P.D", "cuda:N", "hip:N"), opened and probed if this process does not use it already; source is who
 // asked, for errors. kernels and pool are those the probes compare with. The caller leaves it when done.
 sb_status sbi_device_open(const char *name, const char *source, const sbi_kernel_table *kernels, sbi_pool *pool,
                           const sbi_device **out, sb_error *err);
@@ -65,4 +66,9 @@ typedef struct sbi_device_facts {
 // Every device of every OpenCL platform; none where there is no driver.
 sb_status sbi_opencl_list(sb_status (*visit)(void *user, const sbi_device_facts *facts, sb_error *err), void *user, sb_error *err);
 sb_status sbi_opencl_open(int platform, int number, const char *source, sbi_device **out, sb_error *err);
+
+// ---- cuda_device.c
+// Every device of CUDA and HIP; none where there is no driver.
+sb_status sbi_cuda_list(sb_status (*visit)(void *user, const sbi_device_facts *facts, sb_error *err), void *user, sb_error *err);
+sb_status sbi_cuda_open(bool hip, int number, const char *source, sbi_device **out, sb_error *err);
 #endif

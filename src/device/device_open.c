@@ -61,14 +61,13 @@ static const sbi_device *find(const char *name) { // and one more user of it
     return found;
 }
 
-// "0.0" as two numbers; the text ends there.
-static bool read_place(const char *text, int *first, int *second) {
-    int *const numbers[] = {first, second};
-    for (int i = 0; i < 2; i++) {
+// "0.0" as two numbers, "0" as one; the text ends there.
+static bool read_place(const char *text, int count, int numbers[]) {
+    for (int i = 0; i < count; i++) {
         int digits = 0, number = 0;
         for (; *text >= '0' && *text <= '9' && digits < 4; text++, digits++) number = 10 * number + (*text - '0');
-        if (digits == 0 || (digits > 1 && text[-digits] == '0') || *text != (i ? '\0' : '.')) return false;
-        *numbers[i] = number;
+        if (digits == 0 || (digits > 1 && text[-digits] == '0') || *text != (i + 1 == count ? '\0' : '.')) return false;
+        numbers[i] = number;
         text++;
     }
     return true;
@@ -76,16 +75,22 @@ static bool read_place(const char *text, int *first, int *second) {
 
 static sb_status open_new(const char *name, const char *source, const sbi_kernel_table *kernels, sbi_pool *pool,
                           const sbi_device **out, sb_error *err) {
-    int platform, number;
-    if (strncmp(name, "opencl:", 7) != 0 || !read_place(name + 7, &platform, &number)) {
-        char text[80];
-        sbi_escape(name, strlen(name), text, sizeof text);
-        return sbi_fail(err, SB_ERR_DEVICE, source, "%s: no device of the name \"%s\" in this build (there are: cpu, and "
-                        "opencl:P.D, device D of OpenCL platform P, counted from 0)", source, text);
-    }
+    int place[2];
     sbi_device *device = NULL;
     sbi_conformance found;
-    sb_status status = sbi_opencl_open(platform, number, source, &device, err);
+    sb_status status;
+    if (strncmp(name, "opencl:", 7) == 0 && read_place(name + 7, 2, place)) {
+        status = sbi_opencl_open(place[0], place[1], source, &device, err);
+    } else if (strncmp(name, "cuda:", 5) == 0 && read_place(name + 5, 1, place)) {
+        status = sbi_cuda_open(false, place[0], source, &device, err);
+    } else if (strncmp(name, "hip:", 4) == 0 && read_place(name + 4, 1, place)) {
+        status = sbi_cuda_open(true, place[0], source, &device, err);
+    } else {
+        char text[80];
+        sbi_escape(name, strlen(name), text, sizeof text);
+        status = sbi_fail(err, SB_ERR_DEVICE, source, "%s: no device of the name \"%s\" in this build (there are: cpu; opencl:P.D, device D of "
+                          "OpenCL platform P; cuda:N; hip:N; counted from 0)", source, text);
+    }
     if (status != SB_OK) return status;
     struct sbi_opened *entry = sbi_allocate(&sbi_malloc_allocator, 1, sizeof *entry, err);
     status = entry ? sbi_device_probe(device, kernels, pool, &found, err) : SB_ERR_MEMORY;

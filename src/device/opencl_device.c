@@ -394,7 +394,7 @@ sb_status sbi_opencl_open(int platform, int number, const char *source, sbi_devi
     sbi_opencl *d = sbi_allocate(&sbi_malloc_allocator, 1, sizeof *d, err);
     cl_code code = CL_DONE;
     if (!d) return SB_ERR_MEMORY;
-    d->device = (sbi_device){.name = d->facts.name, .self = d, .apart = true, .allocate = opencl_allocate, .release = opencl_release,
+    d->device = (sbi_device){.name = d->facts.name, .level = "opencl", .self = d, .apart = true, .allocate = opencl_allocate, .release = opencl_release,
                              .read = opencl_read, .write = opencl_write, .launch = opencl_launch, .copy = opencl_copy, .close = opencl_close};
     d->process = sbi_forks();
     d->next = UINTPTR_MAX / 2 + 1 + ((uintptr_t)(atomic_fetch_add(&serial, 1) % 0x7000) << (sizeof(uintptr_t) > 4 ? SPACE_BITS : 0));

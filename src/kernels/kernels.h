@@ -53,6 +53,7 @@ typedef struct sbi_kernel_text {
     size_t size;
 } sbi_kernel_text;
 extern const sbi_kernel_text sbi_texts_opencl[SBI_KERNEL_FILES + 1]; // NULL name last
+extern const sbi_kernel_text sbi_texts_cuda[SBI_KERNEL_FILES + 1], sbi_texts_hip[SBI_KERNEL_FILES + 1];
 extern const sbi_kernel_text sbi_texts_opencl_single[]; // probe_single alone, without binary64
 
 typedef struct sbi_kernel_table {

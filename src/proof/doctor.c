@@ -206,6 +206,7 @@ sb_status sbi_doctor(sb_report **out, sb_error *err) {
     sb_context_free(ctx);
     sbi_text_add(&report->json, "\n ],\n \"devices\": [");
     if (status == SB_OK) status = sbi_opencl_list(describe_device, report, err);
+    if (status == SB_OK) status = sbi_cuda_list(describe_device, report, err);
     sbi_fpenv_leave(before);
     bool restored = rounds_to_nearest() == caller_nearest && flushes() == caller_flushes;
     good = good && restored;

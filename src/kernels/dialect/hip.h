@@ -24,7 +24,7 @@ typedef unsigned char uint8_t;
 #define UNROLL _Pragma("unroll")
 #define PREFETCH(p) (void)(p)
 #define AHEAD(p) (void)(p)
-#define ATOMIC_ADD(p, x) (void)__atomic_fetch_add(p, x, __ATOMIC_RELAXED)
+#define ATOMIC_ADD(p, x) (void)__hip_atomic_fetch_add(p, x, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT)
 
 #define PHASE(l, n) \
     { \

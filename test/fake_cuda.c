@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+// A driver and a run-time compiler that stand in for NVIDIA's, or for AMD's (FAKE_HIP), in test_cuda.py: they hold the library
+// to the rules of the real ones (a context of the thread's own, memory that the host cannot follow, modules of what was
+// compiled, every argument in its width) and run the kernels on this CPU. What a real device does they do not show.
+//   FAKE_FAIL=Allocate:3   the third call of that entry fails with the code for no memory (of another entry: with 999)
+//   FAKE_FLUSH=1           subnormals are flushed: a device that must be refused
+//   FAKE_COUNT=FILE        the calls of every entry, when the program ends
+#include "cuda_entries.h"
+#include "kernels.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef FAKE_HIP
+#define FAKE_NAME(cuda, hip) hip
+#else
+#define FAKE_NAME(cuda, hip) cuda
+#endif
+#define DECLARE(entry, cuda, hip, parameters) \
+    __attribute__((visibility("default"))) int fake_##entry parameters __asm__(FAKE_NAME(cuda, hip));
+CUDA_ENTRIES(DECLARE)
+CUDA_COMPILER_ENTRIES(DECLARE)
+
+#define INDEX(entry, cuda, hip, parameters) AT_##entry,
+enum { CUDA_ENTRIES(INDEX) CUDA_COMPILER_ENTRIES(INDEX) ENTRIES };
+#define WORD(entry, cuda, hip, parameters) #entry,
+static const char *const words[] = {CUDA_ENTRIES(WORD) CUDA_COMPILER_ENTRIES(WORD)};
+static long calls[ENTRIES];
+
+// Memory of the device: the host's, at addresses that the host cannot follow.
+static const uintptr_t away = (uintptr_t)1 << 62;
+static _Thread_local int depth;
+static long arrays, modules, retained;
+static const size_t whole = (size_t)1 << 32;
+
+static void tell(void) {
+    FILE *file = fopen(getenv("FAKE_COUNT"), "w");
+    if (!file) return;
+    for (int i = 0; i < ENTRIES; i++) fprintf(file, "%s %ld\n", words[i], __atomic_load_n(&calls[i], __ATOMIC_RELAXED));
+    fprintf(file, "left %ld %ld %ld\n", arrays, modules, retained);
+    fclose(file);
+}
+
+static void rule(int holds, const char *what) {
+    if (holds) return;
+    fprintf(stderr, "fake driver: %s\n", what);
+    abort();
+}
+
+static int count(int entry) { // 0, or the code with which this call is to fail
+    const char *fail = getenv("FAKE_FAIL"), *colon = fail ? strchr(fail, ':') : NULL;
+    long now = __atomic_add_fetch(&calls[entry], 1, __ATOMIC_RELAXED);
+    if (!colon || strncmp(fail, words[entry], (size_t)(colon - fail)) != 0 || words[entry][colon - fail] || now != atol(colon + 1)) return 0;
+    return entry == AT_Allocate ? CUDA_NO_MEMORY : 999;
+}
+#define COUNTED(entry) \
+    do { \
+        int counted = count(AT_##entry); \
+        if (counted) return counted; \
+    } while (0)
+#define IN_CONTEXT(entry) \
+    COUNTED(entry); \
+    rule(depth == 1, #entry " outside a context")
+
+int fake_Init(unsigned flags) {
+    COUNTED(Init);
+    if (getenv("FAKE_COUNT") && calls[AT_Init] == 1) atexit(tell);
+    return flags != 0;
+}
+int fake_Driver(int *version) { *version = 12080; return count(AT_Driver); }
+int fake_Count(int *number) { *number = 2; return count(AT_Count); }
+int fake_Device(int *device, int number) { *device = 70 + number; return count(AT_Device) ? 999 : number < 0 || number > 1; }
+int fake_Name(char *name, int size, int device) {
+    COUNTED(Name);
+    rule(device >= 70 && device < 72, "a device of another number");
+    snprintf(name, (size_t)size, "CPU in disguise %d", device - 70);
+    return 0;
+}
+int fake_Memory(size_t *bytes, int device) { (void)device; *bytes = whole; return count(AT_Memory); }
+int fake_Retain(void **context, int device) {
+    COUNTED(Retain);
+    retained++;
+    *context = (void *)(uintptr_t)(4096 + device);
+    return 0;
+}
+int fake_Leave(int device) { rule(device >= 70, "a device of another number"); retained--; return count(AT_Leave); }
+int fake_Push(void *context) {
+    COUNTED(Push);
+    rule((uintptr_t)context >= 4096 + 70 && (uintptr_t)context < 4096 + 72, "no context of a device");
+    rule(depth++ == 0, "a context pushed twice");
+    return 0;
+}
+int fake_Pop(void **context) { *context = NULL; rule(depth-- == 1, "a context popped that was not pushed"); return count(AT_Pop); }
+
+static void *followed(const void *address) {
+    rule(((uintptr_t)address & away) != 0, "an address that is not the device's");
+    return (void *)((uintptr_t)address & ~away);
+}
+int fake_Allocate(void **address, size_t bytes) {
+    IN_CONTEXT(Allocate);
+    rule(bytes > 0, "an array of no bytes");
+    unsigned char *memory = bytes > whole ? NULL : malloc(bytes);
+    if (!memory) return CUDA_NO_MEMORY;
+    memset(memory, 0xa5, bytes); // (a driver clears nothing)
+    __atomic_add_fetch(&arrays, 1, __ATOMIC_RELAXED);
+    *address = (void *)((uintptr_t)memory | away);
+    return 0;
+}
+int fake_Free(void *address) {
+    IN_CONTEXT(Free);
+    free(followed(address));
+    __atomic_sub_fetch(&arrays, 1, __ATOMIC_RELAXED);
+    return 0;
+}
+int fake_Fill(void *address, unsigned char value, size_t bytes, void *stream) {
+    IN_CONTEXT(Fill);
+    rule(!stream, "another stream");
+    memset(followed(address), value, bytes);
+    return 0;
+}
+int fake_Write(void *to, const void *from, size_t bytes) { IN_CONTEXT(Write); memcpy(followed(to), from, bytes); return 0; }
+int fake_Read(void *to, const void *from, size_t bytes) { IN_CONTEXT(Read); memcpy(to, followed(from), bytes); return 0; }
+int fake_Copy(void *to, const void *from, size_t bytes, void *stream) {
+    IN_CONTEXT(Copy);
+    rule(!stream, "another stream");
+    memcpy(followed(to), followed(from), bytes);
+    return 0;
+}
+
+// ---- programs: the "code" is a mark and the text's name
+
+typedef struct program {
+    char name[64];
+    int built;
+} program;
+
+int fake_Create(void **out, const char *text, const char *name, int headers, const char *const *bodies, const char *const *names) {
+    COUNTED(Create);
+    rule(!headers && !bodies && !names, "a text with headers");
+    rule(strstr(text, "__attribute__((global))") && !strstr(text, "#include") && !strstr(text, "sbi_place_"), "not a text of this dialect");
+    rule(strstr(text, FAKE_NAME("%tid.x", "__builtin_amdgcn_workitem_id_x")) != NULL, "a text of another dialect");
+    program *p = calloc(1, sizeof *p);
+    snprintf(p->name, sizeof p->name, "code of %s", name);
+    *out = p;
+    return 0;
+}
+int fake_Compile(void *handle, int number, const char *const *options) {
+    COUNTED(Compile);
+    int strict = 0;
+    for (int i = 0; i < number; i++) strict |= strcmp(options[i], FAKE_NAME("--fmad=false", "-ffp-contract=off")) == 0;
+    rule(strict, "compiled so that it may fuse");
+    ((program *)handle)->built = 1;
+    return 0;
+}
+int fake_CodeSize(void *handle, size_t *size) { COUNTED(CodeSize); *size = strlen(((program *)handle)->name) + 1; return 0; }
+int fake_Code(void *handle, char *code) {
+    COUNTED(Code);
+    rule(((program *)handle)->built, "the code of what was not compiled");
+    strcpy(code, ((program *)handle)->name);
+    return 0;
+}
+static const char log_text[] = "k.cu(7): error: planted\n\ttwice";
+int fake_LogSize(void *handle, size_t *size) { (void)handle; *size = sizeof log_text; return count(AT_LogSize); }
+int fake_Log(void *handle, char *log) { (void)handle; strcpy(log, log_text); return count(AT_Log); }
+int fake_Destroy(void **handle) { free(*handle); *handle = NULL; return count(AT_Destroy); }
+
+int fake_Load(void **module, const void *image) {
+    IN_CONTEXT(Load);
+    rule(strncmp(image, "code of ", 8) == 0, "an image that was not compiled");
+    char *name = malloc(strlen(image) - 7);
+    strcpy(name, (const char *)image + 8);
+    modules++;
+    *module = name;
+    return 0;
+}
+int fake_Unload(void *module) { IN_CONTEXT(Unload); free(module); modules--; return 0; }
+
+int fake_Function(void **function, void *module, const char *name) {
+    IN_CONTEXT(Function);
+#define SBI_KERNEL_FILE(name) #name,
+#define SBI_KERNEL(name, lanes, number, ...)
+    static const char *const files[] = {
+#include "all_kernels.h"
+    };
+    for (int id = 0, file = 0; id < SBI_KERNEL_COUNT; id++) {
+        while (sbi_kernel_firsts[file + 1] <= id) file++;
+        if (strcmp(sbi_kernel_infos[id].name, name) != 0) continue;
+        rule(strcmp(files[file], module) == 0, "a kernel of another module");
+        *function = (void *)&sbi_kernel_infos[id];
+        return 0;
+    }
+    return 500; // (not found)
+}
+
+int fake_Launch(void *function, unsigned x, unsigned y, unsigned z, unsigned lanes, unsigned lanes_y, unsigned lanes_z, unsigned shared,
+                void *stream, void **arguments, void **extra) {
+    IN_CONTEXT(Launch);
+    const sbi_kernel_info *info = function;
+    sbi_arg args[32];
+    const char *kind = info->kinds;
+    rule(x > 0 && y == 1 && z == 1 && (int)lanes == info->lanes && lanes_y == 1 && lanes_z == 1 && !shared && !stream && !extra, "a launch of another shape");
+    for (int i = 0; i < info->count; i++) {
+        size_t length = strcspn(kind, ", ");
+        args[i].u = 0;
+        if (*kind == 'c' || kind[length - 1] == 'p') {
+            memcpy(&args[i].out, arguments[i], sizeof args[i].out);
+            if (args[i].out) args[i].out = followed(args[i].out);
+        } else if (strncmp(kind, "f32", 3) == 0) {
+            float narrow;
+            memcpy(&narrow, arguments[i], sizeof narrow);
+            args[i].f = (double)narrow;
+        } else if (kind[1] == '3') {
+            int32_t narrow;
+            memcpy(&narrow, arguments[i], sizeof narrow);
+            args[i].i = kind[0] == 'u' ? (int64_t)(uint32_t)narrow : narrow;
+        } else {
+            memcpy(&args[i], arguments[i], sizeof args[i]);
+        }
+        kind += length + strspn(kind + length, ", ");
+    }
+    const sbi_kernel_table *const *table = sbi_kernel_levels;
+    while (*table && strcmp((*table)->level, "plain") != 0) table++;
+#if defined(__SSE2__)
+    const unsigned mode = __builtin_ia32_stmxcsr();
+    if (getenv("FAKE_FLUSH")) __builtin_ia32_ldmxcsr(mode | 0x8040);
+#endif
+    (*table)->run[info - sbi_kernel_infos](args, 0, x);
+#if defined(__SSE2__)
+    __builtin_ia32_ldmxcsr(mode);
+#endif
+    return 0;
+}

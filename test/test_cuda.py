@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""CUDA and HIP devices with a driver that stands in for the vendor's (fake_cuda.c): the calls, their order, what fails and how
+it is told. Nothing here says what a real device computes. test_cuda.py BUILD"""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import checks
+from checks import check
+
+BUILD = pathlib.Path(sys.argv[1]).resolve()
+KINDS = {"cuda": ("NVIDIA", "libcuda.so.1", "libnvrtc.so"), "hip": ("AMD", "libamdhip64.so", "libhiprtc.so")}
+
+
+def run(*arguments, **environment):
+    return subprocess.run([BUILD / "samebits", *arguments], env={**os.environ, **environment}, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, errors="replace")
+
+
+def verify(device, lanes, **environment):
+    return run("verify", "--device", device, "--lanes", lanes, "--quiet", **environment)
+
+
+with tempfile.TemporaryDirectory() as folder:
+    for kind, (vendor, driver, compiler) in KINDS.items():
+        place = pathlib.Path(folder, kind)
+        place.mkdir()
+        fake = BUILD / f"libfake_{kind}.so"
+        # No driver; a driver without a compiler; both.
+        told = verify(f"{kind}:0", "exp", LD_PRELOAD=str(BUILD / "libfault_shim.so"), FAULT_LIBRARY=driver.split(".")[0])
+        check(told.returncode == 2 and f"{kind}:0 needs {vendor}'s driver, and this machine has none that works ({driver})" in told.stderr, told.stderr)
+        (place / driver).symlink_to(fake)
+        paths = {"LD_LIBRARY_PATH": str(place)}
+        told = verify(f"{kind}:0", "exp", LD_PRELOAD=str(BUILD / "libfault_shim.so"), FAULT_LIBRARY=compiler.split(".")[0], **paths)
+        check(told.returncode == 2 and f"needs {vendor}'s compiler at run time" in told.stderr or kind == "hip", told.stderr)
+        (place / compiler).symlink_to(fake)
+        counts = pathlib.Path(folder, "counts")
+
+        told = run("verify", "--quick", "--device", f"{kind}:1", FAKE_COUNT=str(counts), **paths)
+        check(told.returncode == 0 and f"on {kind}:1, level {kind}" in told.stdout and " 0 DIVERGENT, 0 REFUSED, 0 ABSENT" in told.stdout, told.stdout[-400:] + told.stderr)
+        lines = dict(line.split(" ", 1) for line in counts.read_text().splitlines())
+        check(lines["left"] == "0 0 0", f"arrays, modules, contexts left: {lines['left']}")
+        check(int(lines["Push"]) == int(lines["Pop"]) and int(lines["Compile"]) <= 22 and int(lines["Launch"]) > 100, lines)
+        told = run("doctor", **paths)
+        check(f"{kind}:0 CPU in disguise 0 ({vendor}, driver 12080), 4.0 GiB" in told.stdout and "conforms" in told.stdout, told.stdout)
+
+        for words, expected in ((f"{kind}:2", f"there is no device {kind}:2: the driver shows 2, counted from 0"),
+                                (f"{kind}:", "no device of the name"), (f"{kind}:01", "no device of the name"), (f"{kind}:0.0", "no device of the name")):
+            told = verify(words, "exp", **paths)
+            check(told.returncode == 2 and "SB_ERR_DEVICE" in told.stderr and expected in told.stderr, told.stderr)
+        if os.uname().machine == "x86_64":
+            told = verify(f"{kind}:0", "exp", FAKE_FLUSH="1", **paths)
+            check(told.returncode == 2 and f"{kind}:0 does not conform and is refused" in told.stderr and "should give" in told.stderr, told.stderr)
+        for entry, expected in (("Retain:1", "opening it failed with the driver's code 999"), ("Push:1", "taking its context failed"),
+                                ("Create:2", "taking a program failed"), ("Compile:1", "do not compile (code 999): k.cu(7): error: planted"),
+                                ("CodeSize:1", "compiling a program failed"), ("Code:2", "loading a program failed"), ("Load:1", "loading a program failed"),
+                                ("Function:2", "failed with the driver's code 999"), ("Launch:5", "failed with the driver's code 999"),
+                                ("Read:1", "reading an array failed"), ("Write:2", "writing an array failed"), ("Fill:2", "making an array failed")):
+            told = verify(f"{kind}:0", "exp", FAKE_FAIL=entry, FAKE_COUNT=str(counts), **paths)
+            check(told.returncode == 2 and "SB_ERR_DEVICE" in told.stderr and expected in told.stderr, f"{entry}: {told.returncode} {told.stdout[-200:]}{told.stderr}")
+            check(counts.read_text().rstrip().endswith("left 0 0 0"), f"{entry}: {counts.read_text()[-40:]}")
+        told = verify(f"{kind}:0", "exp", FAKE_FAIL="Allocate:3", FAKE_COUNT=str(counts), **paths)
+        check(told.returncode == 3 and "SB_ERR_MEMORY" in told.stderr and "no memory for" in told.stderr, told.stderr)
+        check(counts.read_text().rstrip().endswith("left 0 0 0"), counts.read_text()[-40:])
+sys.exit(checks.end())
