@@ -216,7 +216,7 @@ static void add_peer(const char *path, int threads) {
 
 // Is a peer's result ours, to tolerance? Of syrk's only the triangle counts.
 static bool agree(const shape *p, const void *ours, const void *theirs, bool triangle) {
-    const double unit = dtype == SB_F32 ? 1e-5 : 1e-13, typical = sqrt((double)p->k);
+    const double unit = dtype == SB_F32 ? 1e-5 : 1e-12, typical = sqrt((double)p->k);
     for (int64_t i = 0; i < p->m; i++)
         for (int64_t j = triangle ? i : 0; j < p->n; j++) {
             const double x = entry(ours, i * p->n + j), gap = fabs(x - entry(theirs, i * p->n + j));

@@ -144,6 +144,14 @@ static void pack_panel(const IN *b, int64_t b_column, int64_t b_step, int64_t co
             for (int j = 0; j < ACROSS; j++) vec_store(to + s * WIDE + j * LANES, vec_in(b + s * b_step + j * LANES));
         return;
     }
+    if (b_column == 1) {
+        for (int64_t s = 0; s < depth; s++, b += b_step, to += WIDE)
+            for (int64_t j = 0; j < WIDE; j += LANES) {
+                const int64_t left = columns - j;
+                vec_store(to + j, left >= LANES ? vec_in(b + j) : left > 0 ? vec_in_some(b + j, left) : vec_all((T)0));
+            }
+        return;
+    }
     int64_t whole = 0; // columns already packed for all of the first `steps` steps
     int64_t steps = depth / LANES * LANES;
     if (b_step == 1) {

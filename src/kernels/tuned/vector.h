@@ -71,7 +71,14 @@ static inline vec vec_in(const IN *p) {
     return (vec)__builtin_convertvector(narrow, __typeof__(T __attribute__((vector_size(VECTOR_BYTES)))));
 }
 
-// The first `count` of LANES; zeros stand for the rest.
+// The first `count` of LANES, count < LANES; zeros stand for the rest.
+#if defined(__AVX512F__) && T_BITS == 32
+static inline vec vec_load_some(const T *p, int64_t count) { return _mm512_maskz_loadu_ps((__mmask16)((1u << count) - 1), p); }
+static inline void vec_store_some(T *p, vec v, int64_t count) { _mm512_mask_storeu_ps(p, (__mmask16)((1u << count) - 1), v); }
+#elif defined(__AVX512F__)
+static inline vec vec_load_some(const T *p, int64_t count) { return _mm512_maskz_loadu_pd((__mmask8)((1u << count) - 1), p); }
+static inline void vec_store_some(T *p, vec v, int64_t count) { _mm512_mask_storeu_pd(p, (__mmask8)((1u << count) - 1), v); }
+#else
 static inline vec vec_load_some(const T *p, int64_t count) {
     T some[LANES] = {0};
     __builtin_memcpy(some, p, (size_t)count * sizeof(T));
@@ -81,6 +88,16 @@ static inline void vec_store_some(T *p, vec v, int64_t count) {
     T some[LANES];
     vec_store(some, v);
     __builtin_memcpy(p, some, (size_t)count * sizeof(T));
+}
+#endif
+static inline vec vec_in_some(const IN *p, int64_t count) {
+#if defined(__AVX512F__) && T_BITS == 64
+    if (WIDENS) return _mm512_cvtps_pd(_mm512_castps512_ps256(_mm512_maskz_loadu_ps((__mmask16)((1u << count) - 1), p)));
+#endif
+    if (!WIDENS) return vec_load_some((const void *)p, count);
+    IN some[LANES] = {0};
+    __builtin_memcpy(some, p, (size_t)count * sizeof(IN));
+    return vec_in(some);
 }
 
 // NaN becomes the canonical NaN.
