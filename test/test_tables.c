@@ -204,7 +204,7 @@ static void test_csv_numbers(void) {
         {"9007199254740993", 0, SBI_CSV_NUMBER, 9007199254740992.0}, {"0.1000000000000000055511151231257827021181583404541015625", 0, SBI_CSV_NUMBER, 0.1},
         {"", 0, SBI_CSV_MISSING, 0}, {"  ", 0, SBI_CSV_MISSING, 0}, {"NA", 0, SBI_CSV_MISSING, 0}, {"nan", 0, SBI_CSV_MISSING, 0}, {"", 1, SBI_CSV_MISSING, 0},
         {"NA", 1, SBI_CSV_TEXT, 0}, {".", 0, SBI_CSV_TEXT, 0}, {"+", 0, SBI_CSV_TEXT, 0}, {"1 2", 0, SBI_CSV_TEXT, 0}, {"1,5", 0, SBI_CSV_TEXT, 0},
-        {"0x10", 0, SBI_CSV_TEXT, 0}, {"1e", 0, SBI_CSV_TEXT, 0}, {"1e999", 0, SBI_CSV_TEXT, 0}, {"--1", 0, SBI_CSV_TEXT, 0}, {".5.", 0, SBI_CSV_TEXT, 0}, {"1.5.", 0, SBI_CSV_TEXT, 0}, {"1..e2", 0, SBI_CSV_TEXT, 0}, {"e5", 0, SBI_CSV_TEXT, 0},
+        {"0x10", 0, SBI_CSV_TEXT, 0}, {"1e", 0, SBI_CSV_TEXT, 0}, {"1e999", 0, SBI_CSV_TEXT, 0}, {"--1", 0, SBI_CSV_TEXT, 0}, {".5.", 0, SBI_CSV_TEXT, 0}, {"1e45.", 0, SBI_CSV_TEXT, 0}, {"+-3", 0, SBI_CSV_TEXT, 0}, {"-+3", 0, SBI_CSV_TEXT, 0}, {"1.5.", 0, SBI_CSV_TEXT, 0}, {"1..e2", 0, SBI_CSV_TEXT, 0}, {"e5", 0, SBI_CSV_TEXT, 0},
     };
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
         const sbi_csv_field field = {fields[i].text, (int64_t)strlen(fields[i].text), fields[i].quoted};

@@ -135,15 +135,16 @@ static bool loose_number(const char *text, int64_t length, double *out) {
     if (length > (int64_t)sizeof plain - 2) return false;
     if (length && (text[0] == '+' || text[0] == '-')) {
         if (text[0] == '-') plain[to++] = '-';
-        at++;
+        if (++at < length && text[at] == '-') return false; // (a second sign would be JSON's)
     }
     while (at + 1 < length && text[at] == '0' && text[at + 1] >= '0' && text[at + 1] <= '9') at++;
     if (at < length && text[at] == '.') {
         if (at + 1 == length || text[at + 1] < '0' || text[at + 1] > '9') return false;
         plain[to++] = '0';
     }
-    for (int points = 0; at < length; at++) {
-        if (text[at] == '.' && points++) return false; // (a second one at the end is dropped below, too)
+    for (bool may = true; at < length; at++) { // a point: once, and not behind an exponent
+        if (text[at] == '.' && !may) return false;
+        may = may && text[at] != '.' && text[at] != 'e' && text[at] != 'E';
         const bool bare = text[at] == '.' && (at + 1 == length || text[at + 1] == 'e' || text[at + 1] == 'E');
         if (!bare) plain[to++] = text[at];
     }

@@ -95,9 +95,11 @@ static sb_status run_lu(sbi_lane_run *run, sb_error *err) {
     const sb_dtype real = sbi_lane_real(run);
     const int64_t n = sbi_lane_size(run, 90, 67);
     sb_array *a = sbi_lane_input(run, "a", real, 2, SHAPE(n, n)), *lu = sbi_lane_result(run, real, 2, SHAPE(n, n));
-    sb_array *rows = sbi_lane_result(run, SB_I64, 1, SHAPE(n));
+    sb_array *rows = sbi_lane_result(run, SB_I64, 1, SHAPE(n)), *moved = sbi_lane_result(run, real, 2, SHAPE(n, n));
     if (run->status == SB_OK) sbi_lane_do(run, sb_lu(run->ctx, a, lu, rows, err));
+    if (run->status == SB_OK) sbi_lane_do(run, sb_gather(run->ctx, a, rows, moved, err));
     sbi_lane_cell(run, "lu", lu, err);
+    sbi_lane_cell(run, "moved", moved, err);
     return sbi_lane_cell(run, "rows", rows, err);
 }
 
