@@ -62,24 +62,25 @@ with tempfile.TemporaryDirectory() as folder:
     if good:
         told = verify(good, LANES, SAMEBITS_CACHE=str(cache))
         check(told.returncode == 0 and f"on {good}, level opencl" in told.stdout and " 0 DIVERGENT, 0 REFUSED, 0 ABSENT" in told.stdout, told.stdout + told.stderr)
+
+    if flawed:  # its driver keeps no programs (PoCL's does): the probes come from the cache of the runs above
+        name = flawed[0]["name"]
+        probe = lambda **environment: verify(name, "exp", **environment).stderr
+        says = probe(SAMEBITS_CACHE=str(cache))
         programs = sorted(cache.iterdir())
-        check(len(programs) >= 6, f"{len(programs)} programs in the cache")
-        for path in programs:  # a file that is not whole is built anew, and is whole again
-            path.write_bytes(path.read_bytes()[:-1])
-        told = verify(good, "exp,sort", SAMEBITS_CACHE=str(cache))
-        check(told.returncode == 0, told.stdout + told.stderr)
-        check(set(cache.iterdir()) >= set(programs) and all(p.suffix == ".program" for p in cache.iterdir()), "no half file is left beside them")
-        for path in cache.iterdir():
-            path.unlink()
-        many = [subprocess.Popen([BUILD / "samebits", "verify", "--device", good, "--lanes", "exp,sort", "--quiet"],
-                                 env={**ENVIRONMENT, "SAMEBITS_CACHE": str(cache)}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) for _ in range(4)]
+        check(len(programs) == 1 and programs[0].suffix == ".program", programs)
+        whole = programs[0].read_bytes()
+        for broken in (whole[:-1], whole[:40], b"", whole[:50] + b"?" + whole[51:]):  # one that is not whole is built anew
+            programs[0].write_bytes(broken)
+            check(probe(SAMEBITS_CACHE=str(cache)) == says and sorted(cache.iterdir()) == programs and len(programs[0].read_bytes()) > 32 + 40, len(broken))
+        programs[0].unlink()
+        many = [subprocess.Popen([BUILD / "samebits", "verify", "--device", name, "--lanes", "exp", "--quiet"],
+                                 env={**ENVIRONMENT, "SAMEBITS_CACHE": str(cache)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(4)]
         for one in many:
-            out = one.communicate()[0]
-            check(one.returncode == 0 and " 0 DIVERGENT" in out, out)
-        check(all(p.suffix == ".program" and p.stat().st_size > 32 for p in cache.iterdir()), list(cache.iterdir()))
+            check(one.communicate()[1] == says, one.returncode)
+        check(sorted(cache.iterdir()) == programs, list(cache.iterdir()))
         for where in ("/proc/none", ""):  # a cache that cannot be written, none
-            told = verify(good, "exp", SAMEBITS_CACHE=where)
-            check(told.returncode == 0, told.stdout + told.stderr)
+            check(probe(SAMEBITS_CACHE=where) == says, where)
 
 required = "opencl" in os.environ.get("SAMEBITS_REQUIRED", "").split()
 check(not required or (good and flawed), "opencl is required: a device that conforms and llvmpipe, which does not")

@@ -407,6 +407,7 @@ sb_status sbi_opencl_open(int platform, int number, const char *source, sbi_devi
         if (!d->context || !d->queue) status = sbi_opencl_fail(d, "opening it", code, err);
     }
     d->device.single = !d->facts.float64;
+    d->keeps_programs = strcmp(d->facts.platform, "Portable Computing Language") == 0;
     if (status == SB_OK)
         *out = &d->device;
     else

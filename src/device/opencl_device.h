@@ -29,6 +29,7 @@ typedef struct sbi_opencl {
     cl_queue queue; // in order
     sbi_lock *lock; // of everything below
     unsigned process;
+    bool keeps_programs; // its driver has a cache of its own
     int waiting; // launches since the queue was last empty
     int64_t used; // bytes in buffers
     uintptr_t next;

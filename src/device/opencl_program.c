@@ -5,6 +5,9 @@
 // is none). A file's name is the SHA-256 of the text, the options, the device and its driver; it holds the SHA-256 of the
 // program and the program. It is written beside and renamed, so that processes never see half of one; one that is not
 // whole, or that the driver does not take, is built anew. A cache that cannot be written is no error.
+//
+// Not for PoCL: it keeps what it compiled itself, and asked for a program's binary compiles every kernel in it once more, for
+// any number of lanes (minutes for a file of ours).
 #include "opencl_device.h"
 
 #include <stdio.h>
@@ -122,7 +125,7 @@ sb_status sbi_opencl_program(sbi_opencl *d, const char *name, const unsigned cha
     char path[4096], log[LOG];
     const char *start = (const char *)text;
     cl_code code = CL_DONE;
-    const bool cached = cache_path(d, text, size, path, sizeof path);
+    const bool cached = !d->keeps_programs && cache_path(d, text, size, path, sizeof path);
     if (cached && (*out = from_cache(d, path))) return SB_OK;
     cl_program program = d->cl.CreateProgramWithSource(d->context, 1, &start, &size, &code);
     if (!program || code != CL_DONE) return sbi_opencl_fail(d, "taking a program", code, err);
