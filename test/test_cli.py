@@ -87,7 +87,7 @@ def test_models():
     expect(2, "expected a number from 0 to 1024", "lm", "train", "--threads", "x\x1b")
     expect(2, "expected a number from 1 to", "lm", "train", "--until", "0")
     expect(2, "expected a decimal number", "lm", "generate", "--temperature", "0x1p3")
-    expect(2, "expected isa=L,threads=N", "lm", "train", "--worker", "isa=v3,cores=2")
+    expect(2, "expected device=D,isa=L,threads=N,shards=N", "lm", "train", "--worker", "isa=v3,cores=2")
     expect(2, "train needs", "lm", "train")
     for subcommand, flags in (("train", "--recipe --data --out --until --isa --threads --worker --quiet --json --sabotage-step"),
                               ("resume", "--data --until --isa --threads --worker --quiet --json --sabotage-step"),
@@ -101,7 +101,7 @@ def test_models():
     expect(2, "an argument is missing", "lm", "resume")
     expect(2, '"more" was not expected', "lm", "resume", "folder", "more")
     expect(2, "there is no ledger compere", "lm", "ledger", "compere", "a", "b")
-    expect(2, "expected isa=L,threads=N", "lm", "train", *["--worker=shards=1"] * 65)
+    expect(2, "expected device=D,isa=L,threads=N,shards=N", "lm", "train", *["--worker=shards=1"] * 65)
     expect(2, "there is no flag --out --until", "lm", "train", "--out --until", "3")
     expect(2, "--out is empty", "lm", "train", "--out", "")
     expect(2, "generate needs", "lm", "generate", "--seed", "9223372036854775807")
