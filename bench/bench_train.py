@@ -6,6 +6,7 @@ PyTorch starts from our checkpoint of step 0 and takes the samples that the reci
 out again here), so the two loss curves must agree to a tolerance. Both are timed, in turn --pairs times: the median of
 the steps' times (ours with its ledger: every gradient and state hashed), the forward pass alone (ours by evaluation,
 --forward windows), and the most memory the process held. The table's last column is peer / ours (above 1: ours is less).
+--processor-time takes the time that each process had of the processors instead of the clock's: where neighbours are busy.
 The step of issue 3: --recipe recipes/step.json --steps 6 --pairs 3.
 
 PyTorch is looked for in this Python, then in --venv; if it is in neither, a throw-away environment is made there (a
@@ -55,28 +56,35 @@ def with_torch(venv):
     return probe[1]
 
 
-def ours(command, recipe, data, steps, threads, out):
+def processor_time(pid):
+    """Seconds that a process has had, with its threads."""
+    with open(f"/proc/{pid}/stat") as file:
+        fields = file.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def ours(command, recipe, data, steps, threads, out, by_processor):
     events = []
-    start = time.perf_counter()
+    start = 0 if by_processor else time.perf_counter()
     process = subprocess.Popen([command, "lm", "train", "--recipe", recipe, "--data", data, "--out", out, "--threads", str(threads),
                                 "--until", str(steps), "--json"], stdout=subprocess.PIPE, text=True)
     for line in process.stdout:
-        events.append((time.perf_counter() - start, json.loads(line)))
+        events.append(((processor_time(process.pid) if by_processor else time.perf_counter()) - start, json.loads(line)))
     usage = wait(process, "the training run")
     took = [(at, e) for at, e in events if e["event"] == "step"]
-    return [e["loss"] for _, e in took], [b[0] - a[0] for a, b in zip(took, took[1:])], usage
+    return [e["loss"] for _, e in took], [b[0] - a[0] for a, b in zip(took, took[1:])], usage.ru_maxrss / 1024
 
 
 def wait(process, name):
-    """Its end; the most memory it held, in MiB."""
+    """Its end; what it used."""
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         sys.exit(name + " failed")
-    return usage.ru_maxrss / 1024
+    return usage
 
 
-def forward_of_ours(command, run, text, length, windows, threads, top):
+def forward_of_ours(command, run, text, length, windows, threads, top, by_processor):
     """Seconds a window: what evaluation takes for so many more of them."""
     seconds = []
     for count in (1, 1 + windows):
@@ -84,9 +92,10 @@ def forward_of_ours(command, run, text, length, windows, threads, top):
         with open(path, "wb") as file:
             file.write(text[:count * length + 1])
         start = time.perf_counter()
-        subprocess.run([command, "lm", "eval", "--checkpoint", run, "--data", path, "--whole", "--threads", str(threads), "--json"],
-                       check=True, stdout=subprocess.DEVNULL)
-        seconds.append(time.perf_counter() - start)
+        process = subprocess.Popen([command, "lm", "eval", "--checkpoint", run, "--data", path, "--whole", "--threads", str(threads), "--json"],
+                                   stdout=subprocess.DEVNULL)
+        usage = wait(process, "the evaluation")
+        seconds.append(usage.ru_utime + usage.ru_stime if by_processor else time.perf_counter() - start)
     return (seconds[1] - seconds[0]) / windows
 
 
@@ -103,6 +112,7 @@ def peer(options):
     """Runs under the Python with torch: prints losses and seconds a step as JSON."""
     import torch
     torch.set_num_threads(options.threads)
+    clock = time.process_time if options.processor_time else time.perf_counter
     with open(os.path.join(options.run, "recipe.json")) as file:
         recipe = json.load(file)
     m, t = recipe["model"], recipe["training"]
@@ -158,7 +168,7 @@ def peer(options):
     for step in range(options.steps):
         starts = [integer(t["seed"], 2 << 32, step * batch + i, len(text) - length) for i in range(batch)]
         ids = torch.stack([text[s:s + length + 1] for s in starts])
-        start = time.perf_counter()
+        start = clock()
         loss = torch.nn.functional.cross_entropy(forward(ids[:, :-1]).reshape(-1, m["vocabulary"]), ids[:, 1:].reshape(-1))
         optimizer.zero_grad()
         loss.backward()
@@ -167,15 +177,15 @@ def peer(options):
         for g in optimizer.param_groups:
             g["lr"] = rates[step]
         optimizer.step()
-        seconds.append(time.perf_counter() - start)
+        seconds.append(clock() - start)
         losses.append(loss.item())
     ahead = []
     with torch.no_grad():
         for i in range(options.forward + 1):
             ids = text[i * length:i * length + length + 1][None]
-            start = time.perf_counter()
+            start = clock()
             torch.nn.functional.cross_entropy(forward(ids[:, :-1]).reshape(-1, m["vocabulary"]), ids[:, 1:].reshape(-1)).item()
-            ahead.append(time.perf_counter() - start)
+            ahead.append(clock() - start)
     print(json.dumps({"losses": losses, "seconds": seconds, "forward": ahead[1:], "torch": torch.__version__}))
 
 
@@ -195,6 +205,7 @@ def main():
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--venv", default=os.path.join(ROOT, "build", "bench-venv"))
     parser.add_argument("--json", metavar="F")
+    parser.add_argument("--processor-time", action="store_true")
     parser.add_argument("--peer", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--run", help=argparse.SUPPRESS)
     parser.add_argument("--weights", help=argparse.SUPPRESS)
@@ -217,17 +228,19 @@ def main():
         us, them = {"step": [], "forward": [], "memory": []}, {"step": [], "forward": [], "memory": []}
         for pair in range(options.pairs):
             run = os.path.join(top, f"run-{pair}")
-            our_losses, seconds, memory = ours(command, copy, options.data, options.steps, options.threads, run)
+            our_losses, seconds, memory = ours(command, copy, options.data, options.steps, options.threads, run, options.processor_time)
             us["step"] += seconds
             us["memory"].append(memory)
             if options.forward:
-                us["forward"].append(forward_of_ours(command, run, text, length, options.forward, options.threads, top))
+                us["forward"].append(forward_of_ours(command, run, text, length, options.forward, options.threads, top,
+                                                     options.processor_time))
             process = subprocess.Popen(
                 [python, os.path.abspath(__file__), "--peer", "--run", run, "--data", options.data, "--steps", str(options.steps),
                  "--threads", str(options.threads), "--forward", str(options.forward),
+                 *["--processor-time"][:options.processor_time],
                  "--weights", os.path.join(run, "step-000000000", "model.safetensors")], stdout=subprocess.PIPE, text=True)
             theirs = json.loads(process.stdout.read())
-            them["memory"].append(wait(process, "PyTorch"))
+            them["memory"].append(wait(process, "PyTorch").ru_maxrss / 1024)
             them["step"] += theirs["seconds"][1:]
             them["forward"] += theirs["forward"]
     tokens = recipe["training"]["shards"] * recipe["training"]["shard_sequences"] * length

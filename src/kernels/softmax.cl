@@ -43,40 +43,12 @@ KERNEL void NAME(k_log_softmax)(GLOBAL const T *RESTRICT x, GLOBAL T *RESTRICT y
     }
 }
 
-// dx may be dy.
-KERNEL void NAME(k_softmax_backward)(GLOBAL const T *RESTRICT y, GLOBAL const T *dy, GLOBAL T *dx, i64 n GROUP_PARAM) {
-    SHARED f64 part[32];
-    SHARED f64 upper[64];
-    LANE_VAR(f64, acc, 32);
-    GLOBAL const T *row = y + GROUP() * n, *from = dy + GROUP() * n;
-    GLOBAL T *to = dx + GROUP() * n;
-#define ROW_COUNT n
-#define ROW_TERM(j) ((f64)row[j] * (f64)from[j])
-#define ROW_AHEAD(j) AHEAD(row + (j)), AHEAD(from + (j))
-#include "row_sum.h"
-    f64 d = part[0];
-    for (i64 j = 0; j < n; j += 256) {
-        PHASE(l, sbi_lanes(n - j, 256)) {
-            to[j + l] = NAME(sbi_canon)((T)((f64)row[j + l] * ((f64)from[j + l] - d)));
-        } LANE_END
-    }
-}
+#define SLOPE_KERNEL NAME(k_softmax_backward)
+#define SLOPE_TERM(y, dy) ((f64)(y) * (f64)(dy))
+#define SLOPE(y, dy, sum) ((f64)(y) * ((f64)(dy) - sum))
+#include "softmax_slope.h"
 
-// dx may be dy.
-KERNEL void NAME(k_log_softmax_backward)(GLOBAL const T *RESTRICT y, GLOBAL const T *dy, GLOBAL T *dx, i64 n GROUP_PARAM) {
-    SHARED f64 part[32];
-    SHARED f64 upper[64];
-    LANE_VAR(f64, acc, 32);
-    GLOBAL const T *row = y + GROUP() * n, *from = dy + GROUP() * n;
-    GLOBAL T *to = dx + GROUP() * n;
-#define ROW_COUNT n
-#define ROW_TERM(j) ((f64)from[j])
-#define ROW_AHEAD(j) AHEAD(row + (j)), AHEAD(from + (j))
-#include "row_sum.h"
-    f64 g = part[0];
-    for (i64 j = 0; j < n; j += 256) {
-        PHASE(l, sbi_lanes(n - j, 256)) {
-            to[j + l] = NAME(sbi_canon)((T)((f64)from[j + l] - (f64)NAME(sbi_exp)(row[j + l]) * g));
-        } LANE_END
-    }
-}
+#define SLOPE_KERNEL NAME(k_log_softmax_backward)
+#define SLOPE_TERM(y, dy) ((f64)(dy))
+#define SLOPE(y, dy, sum) ((f64)(dy) - (f64)NAME(sbi_exp)(y) * sum)
+#include "softmax_slope.h"

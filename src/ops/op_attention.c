@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { DEEPEST = 256 }; // channels of a head, as in attention.cl
+enum { DEEPEST = 256, STRIP = 32, TILE = 256, RUN = 64 * TILE }; // as in attention.cl: channels of a head; keys that are
+// lanes, positions of a chunk, of a run
 
 // Which keys a query at position p sees, for the kernels: those before the prefix, and p - behind .. p + ahead. Without a
 // bound both are beyond any position, and small enough that no sum of them and a position overflows.
@@ -27,38 +28,48 @@ static sb_status attention_kernels(sb_context *ctx, const sbi_op *op, sb_error *
 }
 
 static sb_status attention_backward_kernels(sb_context *ctx, const sbi_op *op, sb_error *err) {
-    const sb_array *q = op->in[0], *k = op->in[1], *v = op->in[2], *mask = op->in[3], *y = op->in[4];
-    const sb_array *maximum = op->in[5], *total = op->in[6], *dy = op->in[7];
+    const sb_array *q = op->in[0], *k = op->in[1], *mask = op->in[3], *dy = op->in[7];
     const int64_t *n = op->n;
     int64_t b = n[0], t = n[1], h = n[2], d = n[3], s = n[4], g = n[5], first = n[7], keys = n[8], prefix = n[10];
-    int64_t ahead = ahead_of(op), behind = behind_of(op);
+    int64_t heads = t ? h / g : 0; // without a query no head adds anything, however many there are
     sb_dtype real = q->dtype;
-    sb_array *share = NULL, *delta = NULL;
-    sb_status status = sbi_scratch(ctx, real, b * t * h, &share, err);
-    if (status == SB_OK) {
-        status = sbi_scratch(ctx, real, b * t * h, &delta, err);
-    }
-    if (status == SB_OK && b * t * h > 0) {
-        const sbi_arg rows[] = {SBI_IN(y), SBI_IN(dy), SBI_IN(total), SBI_OUT(share), SBI_OUT(delta), SBI_INT(d)};
-        status = sbi_launch(ctx, SBI_TYPED(real, k_attention_rows), b * t * h, rows, err);
-        const sbi_arg args[] = {
-            SBI_IN(q),      SBI_IN(k),      SBI_IN(v),           SBI_IN(mask),   SBI_IN(dy),      SBI_IN(maximum), SBI_IN(share),
-            SBI_IN(delta),  SBI_OUT(op->out[0]), SBI_INT(t),     SBI_INT(h),     SBI_INT(d),      SBI_INT(s),      SBI_INT(g),
-            SBI_INT(first), SBI_INT(keys),  SBI_INT(ahead),      SBI_INT(behind), SBI_INT(prefix), SBI_REAL(op->r[0])};
-        if (status == SB_OK) {
-            status = sbi_launch(ctx, SBI_TYPED(real, k_attention_dq), b * h * ((t + 31) / 32), args, err);
+    sb_array *work = NULL;
+    sb_array *dk = NULL, *dv = NULL; // of each head, where several share a row of keys
+    sb_status status = SB_OK;
+    if (b * t * h > 0) {
+        int64_t tiles = (first + t - 1) / TILE - first / TILE + 1, others = s ? sbi_groups(s, TILE) : 1;
+        int64_t each[4] = {b, s, h, d}, n_rows = b * t * h, turned = b * sbi_groups(s, STRIP) * STRIP * g * d, runs = 0, size;
+        bool one_run = first / RUN == (first + t - 1) / RUN && s <= RUN;
+        if (!one_run && !(sbi_multiply(b * h, t + 2 * s, &runs) && sbi_multiply(runs, d, &runs))) runs = INT64_MAX;
+        if (!sbi_add(2 * turned + 3 * n_rows, runs, &size)) size = INT64_MAX; // (too large for any memory)
+        if ((status = sbi_scratch(ctx, real, size, &work, err)) ||
+            (heads > 1 && ((status = sbi_array_new(ctx, real, 4, each, &dk, err)) || (status = sbi_array_new(ctx, real, 4, each, &dv, err)))))
+            goto done;
+        for (int i = 1; i <= 2; i++) {
+            const sbi_arg turn[] = {SBI_IN(op->in[i]), SBI_OUT(work), SBI_INT(i == 1 ? 0 : turned), SBI_INT(s), SBI_INT(g), SBI_INT(d)};
+            if ((status = sbi_launch(ctx, SBI_TYPED(real, k_attention_turn), b * sbi_groups(s, STRIP) * g, turn, err))) goto done;
+        }
+        const sbi_arg rows[] = {SBI_IN(op->in[4]), SBI_IN(dy), SBI_IN(op->in[5]), SBI_IN(op->in[6]), SBI_OUT(work), SBI_INT(2 * turned),
+                                SBI_INT(n_rows), SBI_INT(d)};
+        if ((status = sbi_launch(ctx, SBI_TYPED(real, k_attention_rows), n_rows, rows, err))) goto done;
+        for (int64_t diagonal = 0; diagonal < tiles + others - 1; diagonal++) {
+            int64_t low = diagonal < others ? 0 : diagonal - others + 1, high = diagonal < tiles ? diagonal : tiles - 1;
+            const sbi_arg args[] = {
+                SBI_IN(q), SBI_IN(k), SBI_IN(mask), SBI_IN(dy), SBI_OUT(work), SBI_OUT(op->out[0]), SBI_OUT(dk ? dk : op->out[1]),
+                SBI_OUT(dv ? dv : op->out[2]), SBI_INT(b * h), SBI_INT(t), SBI_INT(h), SBI_INT(d), SBI_INT(s), SBI_INT(g), SBI_INT(first),
+                SBI_INT(keys), SBI_INT(ahead_of(op)), SBI_INT(behind_of(op)), SBI_INT(prefix), SBI_REAL(op->r[0]), SBI_INT(diagonal)};
+            if ((status = sbi_launch(ctx, SBI_TYPED(real, k_attention_backward), b * h * (high - low + 1), args, err))) goto done;
         }
     }
-    if (status == SB_OK && b * s * g > 0) {
-        h = t ? h : g; // without a query no head adds anything, however many there are
-        const sbi_arg args[] = {
-            SBI_IN(q),     SBI_IN(k),           SBI_IN(v),           SBI_IN(mask),  SBI_IN(dy),      SBI_IN(maximum), SBI_IN(share),
-            SBI_IN(delta), SBI_OUT(op->out[1]), SBI_OUT(op->out[2]), SBI_INT(t),    SBI_INT(h),      SBI_INT(d),      SBI_INT(s),
-            SBI_INT(g),    SBI_INT(first),      SBI_INT(keys),       SBI_INT(ahead), SBI_INT(behind), SBI_INT(prefix), SBI_REAL(op->r[0])};
-        status = sbi_launch(ctx, SBI_TYPED(real, k_attention_dkv), b * g * ((s + 31) / 32), args, err);
+    for (int i = 1; i <= 2 && heads != 1; i++) {
+        const sb_array *each = i == 1 ? dk : dv;
+        const sbi_arg args[] = {SBI_IN(each), SBI_OUT(op->out[i]), SBI_INT(heads), SBI_INT(d)};
+        if ((status = sbi_launch(ctx, SBI_TYPED(real, k_attention_heads), b * s * g, args, err))) goto done;
     }
-    sb_array_free(share);
-    sb_array_free(delta);
+done:
+    sb_array_free(work);
+    sb_array_free(dk);
+    sb_array_free(dv);
     return status;
 }
 

@@ -85,6 +85,8 @@ ATTENTION(backward_full, 1, 1, 9, 2, 8, 150, 2, .causal = 0)
 ATTENTION(backward_long, 1, 1, 290, 2, 4, 290, 1, .causal = 1)
 ATTENTION(window_backward, 1, 1, 300, 2, 4, 300, 1, .causal = 1, .window = 20, .prefix = 2)
 ATTENTION(mask_backward, 1, 3, 20, 4, 8, 150, 2, .causal = 1, .mask = 1)
+ATTENTION(key_runs, 1, 1, 4, 1, 2, 16700, 1, .causal = 0) // sums of more than 16,384 keys, and of as many queries
+ATTENTION(query_runs, 1, 1, 16700, 1, 2, 4, 1, .causal = 0)
 
 #define LANE64(lane, some, in_rows, trains) {.name = "attention_" #lane "_f64", .kind = "attention", .fixtures = some, .rows = in_rows, \
                                              .training = trains, .counts_inputs = true, .run = run_##lane, .dtype = SB_F64}
@@ -101,11 +103,14 @@ const sbi_lane sbi_lanes_attention[] = {
     {.name = "attention_backward_long", .kind = "attention", .fixtures = SBI_FIX(SBI_FIX_PLAIN) | SBI_FIX(SBI_FIX_WIDE), .training = true, .counts_inputs = true, .run = run_backward_long},
     {.name = "attention_window_backward", .kind = "attention", .fixtures = SBI_FIX(SBI_FIX_PLAIN) | SBI_FIX(SBI_FIX_NONFINITE), .training = true, .counts_inputs = true, .run = run_window_backward},
     {.name = "attention_mask_backward", .kind = "attention", .fixtures = SBI_FIX_ALL, .training = true, .counts_inputs = true, .run = run_mask_backward},
+    {.name = "attention_key_runs", .kind = "attention", .fixtures = SBI_FIX(SBI_FIX_PLAIN), .training = true, .counts_inputs = true, .run = run_key_runs},
+    {.name = "attention_query_runs", .kind = "attention", .fixtures = SBI_FIX(SBI_FIX_PLAIN), .training = true, .counts_inputs = true, .run = run_query_runs},
     LANE64(causal, SBI_FIX_ALL, true, false), LANE64(full, SBI_FIX_ALL, true, false), LANE64(cache, SBI_FIX_ALL, true, false),
     LANE64(window, SBI_FIX_ALL, true, false), LANE64(mask, SBI_FIX_ALL, true, false), LANE64(backward, SBI_FIX_ALL, false, true),
     LANE64(backward_full, SBI_FIX_ALL, false, true),
     LANE64(backward_long, SBI_FIX(SBI_FIX_PLAIN) | SBI_FIX(SBI_FIX_WIDE), false, true),
     LANE64(window_backward, SBI_FIX(SBI_FIX_PLAIN) | SBI_FIX(SBI_FIX_NONFINITE), false, true),
     LANE64(mask_backward, SBI_FIX_ALL, false, true),
+    LANE64(key_runs, SBI_FIX(SBI_FIX_PLAIN), false, true), LANE64(query_runs, SBI_FIX(SBI_FIX_PLAIN), false, true),
     {0},
 };

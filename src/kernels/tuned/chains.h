@@ -33,34 +33,49 @@ typedef float64x2_t chain_f64;
 enum { CHAIN_VECTORS = 32 * 4 / CHAIN_BYTES }; // of float32; float64 goes in halves of 16 lanes
 #endif
 
-// `rows` chains of the lanes whose vectors follow out and factor, which have 32 lanes a row.
-static inline __attribute__((always_inline)) void NAME(sbi_chains_some)(const int rows, T *out, const T *factor, const T *x,
-                                                                        i64 row, i64 step, i32 steps) {
+// `rows` chains of `vectors` vectors of lanes.
+static inline __attribute__((always_inline)) void NAME(sbi_chains_some)(const int rows, const int vectors, T *out, i64 out_row,
+                                                                        const T *factor, i64 factor_step, const T *x, i64 x_row,
+                                                                        i64 x_step, i32 steps) {
     const i64 width = CHAIN_BYTES / (i64)sizeof(T);
     NAME(chain) r[CHAINS_AT_ONCE][CHAIN_VECTORS];
     UNROLL for (int u = 0; u < rows; u++)
-        UNROLL for (int i = 0; i < CHAIN_VECTORS; i++) __builtin_memcpy(&r[u][i], out + u * 32 + i * width, CHAIN_BYTES);
-    for (i32 s = 0; s < steps; s++, factor += 32, x += step) {
+        UNROLL for (int i = 0; i < vectors; i++) __builtin_memcpy(&r[u][i], out + u * out_row + i * width, CHAIN_BYTES);
+    for (i32 s = 0; s < steps; s++, factor += factor_step, x += x_step) {
         NAME(chain) y[CHAIN_VECTORS];
-        UNROLL for (int i = 0; i < CHAIN_VECTORS; i++) __builtin_memcpy(&y[i], factor + i * width, CHAIN_BYTES);
+        UNROLL for (int i = 0; i < vectors; i++) __builtin_memcpy(&y[i], factor + i * width, CHAIN_BYTES);
         UNROLL for (int u = 0; u < rows; u++) {
-            const NAME(chain) same = NAME(CHAIN_ALL)(x[u * row]);
-            UNROLL for (int i = 0; i < CHAIN_VECTORS; i++) r[u][i] = NAME(CHAIN_FMA)(same, y[i], r[u][i]);
+            const NAME(chain) same = NAME(CHAIN_ALL)(x[u * x_row]);
+            UNROLL for (int i = 0; i < vectors; i++) r[u][i] = NAME(CHAIN_FMA)(same, y[i], r[u][i]);
         }
     }
     UNROLL for (int u = 0; u < rows; u++)
-        UNROLL for (int i = 0; i < CHAIN_VECTORS; i++) __builtin_memcpy(out + u * 32 + i * width, &r[u][i], CHAIN_BYTES);
+        UNROLL for (int i = 0; i < vectors; i++) __builtin_memcpy(out + u * out_row + i * width, &r[u][i], CHAIN_BYTES);
 }
 
-static __attribute__((noinline)) void NAME(sbi_chains)(T *out, const T *factor, const T *x, i64 row, i64 step, i32 rows, i32 steps) {
-    const i64 lanes = CHAIN_VECTORS * CHAIN_BYTES / (i64)sizeof(T);
-    for (i64 l = 0; l < 32; l += lanes) {
-        i32 u = 0;
-        if (row == 1) // (neighbours in memory: their distance is known)
-            for (; u + CHAINS_AT_ONCE <= rows; u += CHAINS_AT_ONCE)
-                NAME(sbi_chains_some)(CHAINS_AT_ONCE, out + u * 32 + l, factor + l, x + u, 1, step, steps);
+static inline __attribute__((always_inline)) void NAME(sbi_chains_rows)(const int vectors, T *out, i64 out_row, const T *factor,
+                                                                        i64 factor_step, const T *x, i64 x_row, i64 x_step, i32 rows,
+                                                                        i32 steps) {
+    i32 u = 0;
+    if (x_row == 1) // (neighbours in memory: their distance is known)
         for (; u + CHAINS_AT_ONCE <= rows; u += CHAINS_AT_ONCE)
-            NAME(sbi_chains_some)(CHAINS_AT_ONCE, out + u * 32 + l, factor + l, x + u * row, row, step, steps);
-        for (; u < rows; u++) NAME(sbi_chains_some)(1, out + u * 32 + l, factor + l, x + u * row, row, step, steps);
-    }
+            NAME(sbi_chains_some)(CHAINS_AT_ONCE, vectors, out + u * out_row, out_row, factor, factor_step, x + u, 1, x_step, steps);
+    for (; u + CHAINS_AT_ONCE <= rows; u += CHAINS_AT_ONCE)
+        NAME(sbi_chains_some)(CHAINS_AT_ONCE, vectors, out + u * out_row, out_row, factor, factor_step, x + u * x_row, x_row, x_step, steps);
+    for (; u < rows; u++)
+        NAME(sbi_chains_some)(1, vectors, out + u * out_row, out_row, factor, factor_step, x + u * x_row, x_row, x_step, steps);
+}
+
+static __attribute__((noinline)) void NAME(sbi_chains)(T *out, i64 out_row, const T *factor, i64 factor_step, const T *x, i64 x_row,
+                                                       i64 x_step, i32 lanes, i32 rows, i32 steps) {
+    const i32 width = CHAIN_BYTES / (i32)sizeof(T);
+    i32 l = 0;
+    for (; l + CHAIN_VECTORS * width <= lanes; l += CHAIN_VECTORS * width)
+        NAME(sbi_chains_rows)(CHAIN_VECTORS, out + l, out_row, factor + l, factor_step, x, x_row, x_step, rows, steps);
+    for (; l + width <= lanes; l += width)
+        NAME(sbi_chains_rows)(1, out + l, out_row, factor + l, factor_step, x, x_row, x_step, rows, steps);
+    for (i32 u = 0; u < rows; u++)
+        for (i32 k = l; k < lanes; k++)
+            for (i32 s = 0; s < steps; s++)
+                out[u * out_row + k] = NAME(FMA)(x[u * x_row + s * x_step], factor[s * factor_step + k], out[u * out_row + k]);
 }
