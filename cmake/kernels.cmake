@@ -33,7 +33,7 @@ function(sbi_add_level level targets)
   endif()
   target_include_directories(kernels_${level} PRIVATE ${SBI_KERNEL_DIR})
   target_compile_definitions(kernels_${level} PRIVATE SBI_LEVEL=${level})
-  target_compile_options(kernels_${level} PRIVATE -Wno-unused-function
+  target_compile_options(kernels_${level} PRIVATE -Wno-unused-function ${SBI_SMALL_FRAMES}
     $<$<C_COMPILER_ID:Clang>:-Wno-pass-failed> ${ARGN}) # (clang warns of phases it leaves scalar)
   if("fuzzer" IN_LIST SANITIZERS) # fuzzers are after parsers
     target_compile_options(kernels_${level} PRIVATE -fno-sanitize=all)

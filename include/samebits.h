@@ -5,7 +5,8 @@
 //   Every fallible function returns sb_status and takes a nullable sb_error last. On failure outputs are unspecified
 //   but valid to free; nothing else has changed. Nothing here aborts, exits or prints.
 //   An sb_context owns threads and memory; use it from one thread at a time, and as many contexts as you like. The calling
-//   thread works, too: its stack needs 2 MiB to spare (products pack their operands there).
+//   thread works, too; a stack of 128 KiB is enough for it. A context keeps scratch from its products and attention for
+//   the next ones, at most 2 MiB a thread.
 //   Arrays are dense, row-major, at most SB_MAX_DIMS dimensions; shapes are written x[n, d], sizes are 64-bit.
 //   Inputs and outputs of an operation may not overlap unless its comment says "in place".
 //   Every function that takes arrays refuses, naming the argument and before anything is written: NULL where its comment

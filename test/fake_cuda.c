@@ -225,7 +225,11 @@ int fake_Launch(void *function, unsigned x, unsigned y, unsigned z, unsigned lan
     const unsigned mode = __builtin_ia32_stmxcsr();
     if (getenv("FAKE_FLUSH")) __builtin_ia32_ldmxcsr(mode | 0x8040);
 #endif
-    (*table)->run[info - sbi_kernel_infos](args, 0, x);
+    const sbi_scratch_need *need = (*table)->scratch; // (what a GPU's lanes have of their own)
+    while (need->bytes > 0 && need->kernel != (sbi_kernel_id)(info - sbi_kernel_infos)) need++;
+    void *scratch = aligned_alloc(64, (size_t)(need->bytes + 64) / 64 * 64);
+    (*table)->run[info - sbi_kernel_infos](args, 0, x, scratch);
+    free(scratch);
 #if defined(__SSE2__)
     __builtin_ia32_ldmxcsr(mode);
 #endif

@@ -13,6 +13,7 @@ endfunction()
 
 sbi_test(base)
 sbi_test(threads)
+sbi_test(stack)
 sbi_test(fpenv m)
 sbi_test(file)
 sbi_test(array)

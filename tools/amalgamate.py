@@ -148,7 +148,7 @@ def macros(text):
 # What is the compiler's, the C library's or the host's; the types of the dialect and the kinds of .def rows, which are the
 # same at every level; and words of one small letter, which are nobody's outermost names.
 FOREIGN = re.compile(r"^(__(?!FMA__|AVX2__|AVX512F__)\w+|_mm\w*|_CMP_\w+|u?int\d+_t|size_t|ptrdiff_t|uintptr_t|NULL|float\d+x\d+_t|v\w+_[fsu]\d+|"
-                     r"sbi_arg|sbi_kernel_table|sbi_kernels|defined|noinline|always_inline|cold|unused|vector_size|aligned|"
+                     r"sbi_arg|sbi_kernel_table|SBI_ID_\w+|SBI_KERNEL_COUNT|sbi_kernels|defined|noinline|always_inline|cold|unused|vector_size|aligned|"
                      r"c?[fiu](8|32|64)p?|[a-z])$")
 
 

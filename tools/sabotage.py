@@ -113,7 +113,7 @@ def make_table(rows, kernels, out):
     code = ['// Written by tools/sabotage.py from test/sabotage.def.', '#include "sabotage.h"', '']
     table = []
     for name, (file, line, replacement, lane) in rows.items():
-        for macro in ('void name##_sabotage_%s(const sbi_arg *args, int64_t first, int64_t last);' % name,
+        for macro in ('void name##_sabotage_%s(const sbi_arg *args, int64_t first, int64_t last, void *scratch);' % name,
                       'run[SBI_ID_##name] = name##_sabotage_%s;' % name):
             code.append('#define SBI_KERNEL(name, lanes, count, ...) ' + macro)
             if macro.startswith('run'):

@@ -9,6 +9,9 @@
 #include <string.h>
 
 enum { LEAF = 64 << 10, DIGEST = 32 };
+static const bool big = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
+
+static bool copied(const sb_array *a) { return big || a->storage->device != &sbi_cpu; }
 
 typedef struct entry {
     const char *name;
@@ -20,7 +23,9 @@ typedef struct digest_job {
     const entry *entries;
     int64_t count, leaves;
     uint8_t *digests; // of all leaves
+    uint8_t *copies;  // two leaves a member; NULL where no leaf is copied
     atomic_int status;
+    atomic_int_least64_t next; // pair of leaves
 } digest_job;
 
 static void add_u32(sbi_sha256 *hash, uint32_t x) {
@@ -45,7 +50,6 @@ static void reverse_items(uint8_t *bytes, int64_t size, size_t item) {
 
 // A leaf's bytes, where they stand or (if they have to be fetched or turned) in copy[LEAF]; NULL: its device failed.
 static const uint8_t *leaf_bytes(digest_job *job, int64_t leaf, uint8_t *copy, size_t *size) {
-    const bool big = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
     int64_t low = 0, high = job->count; // the last entry that begins at or before the leaf and is not empty
     while (high - low > 1) {
         int64_t middle = low + (high - low) / 2;
@@ -58,7 +62,7 @@ static const uint8_t *leaf_bytes(digest_job *job, int64_t leaf, uint8_t *copy, s
     int64_t from = (leaf - e->first_leaf) * LEAF, rest = e->bytes - from;
     const sbi_device *device = e->array->storage->device;
     *size = (size_t)(rest < LEAF ? rest : LEAF);
-    if (device == &sbi_cpu && !big) return (const uint8_t *)e->array->data + from;
+    if (!copied(e->array)) return (const uint8_t *)e->array->data + from;
     if (device->read(device, (const uint8_t *)e->array->data + from, copy, (int64_t)*size, NULL) != SB_OK) {
         atomic_store(&job->status, SB_ERR_DEVICE);
         return NULL;
@@ -68,15 +72,13 @@ static const uint8_t *leaf_bytes(digest_job *job, int64_t leaf, uint8_t *copy, s
 }
 
 // Two leaves, side by side as far as both go.
-static void hash_leaves(void *argument, int64_t pair) {
-    digest_job *job = argument;
-    uint8_t copies[2][LEAF];
+static void hash_pair(digest_job *job, int64_t pair, uint8_t *copies) {
     sbi_sha256 hash[2];
     size_t size[2] = {0, 0};
     const uint8_t *bytes[2] = {NULL, NULL};
     const int count = 2 * pair + 1 < job->leaves ? 2 : 1;
     for (int i = 0; i < count; i++) {
-        bytes[i] = leaf_bytes(job, 2 * pair + i, copies[i], &size[i]);
+        bytes[i] = leaf_bytes(job, 2 * pair + i, copies ? copies + i * LEAF : NULL, &size[i]);
         if (!bytes[i]) return;
         sbi_sha256_start(&hash[i]);
     }
@@ -86,6 +88,13 @@ static void hash_leaves(void *argument, int64_t pair) {
         sbi_sha256_add(&hash[i], bytes[i] + both, size[i] - both);
         sbi_sha256_end(&hash[i], job->digests + (2 * pair + i) * DIGEST);
     }
+}
+
+// A member has copies of its own and takes pairs until none is left.
+static void hash_leaves(void *argument, int64_t member) {
+    digest_job *job = argument;
+    uint8_t *copies = job->copies ? job->copies + member * 2 * LEAF : NULL;
+    for (int64_t pair; 2 * (pair = atomic_fetch_add(&job->next, 1)) < job->leaves;) hash_pair(job, pair, copies);
 }
 
 // Heapsort: a model's names come from a file, so no order of them may cost a square.
@@ -112,6 +121,8 @@ static void sort_by_name(entry *e, int64_t count) {
 sb_status sbi_digest_arrays(sb_context *ctx, int64_t count, const char *const *names, const sb_array *const *arrays,
                             uint8_t out[32], sb_error *err) {
     uint8_t *digests = NULL;
+    void *copies = NULL;
+    bool copy = false;
     sb_status status = SB_OK;
     int64_t leaves = 0;
     entry *entries = sbi_allocate(&ctx->allocator, count, sizeof *entries, err);
@@ -134,14 +145,20 @@ sb_status sbi_digest_arrays(sb_context *ctx, int64_t count, const char *const *n
         e->first_leaf = leaves;
         e->leaves = e->bytes / LEAF + (e->bytes % LEAF != 0);
         leaves += e->leaves;
+        copy = copy || copied(e->array);
     }
     digests = sbi_allocate(&ctx->allocator, leaves, DIGEST, err);
     if (!digests) {
         status = SB_ERR_MEMORY;
         goto done;
     }
-    digest_job job = {entries, count, leaves, digests, SB_OK};
-    sbi_pool_run(ctx->pool, leaves / 2 + leaves % 2, hash_leaves, &job);
+    const int64_t threads = sbi_pool_threads(ctx->pool), pairs = leaves / 2 + leaves % 2, members = pairs < threads ? pairs : threads;
+    if (copy && !(copies = sbi_pool_scratch(ctx->pool, members * 2 * LEAF, err))) {
+        status = SB_ERR_MEMORY;
+        goto done;
+    }
+    digest_job job = {.entries = entries, .count = count, .leaves = leaves, .digests = digests, .copies = copies};
+    sbi_pool_run(ctx->pool, members, hash_leaves, &job);
     if (atomic_load(&job.status) != SB_OK) {
         status = sbi_fail(err, SB_ERR_DEVICE, "arrays", "an array could not be read from its device");
         goto done;
@@ -161,6 +178,7 @@ sb_status sbi_digest_arrays(sb_context *ctx, int64_t count, const char *const *n
     }
     sbi_sha256_end(&hash, out);
 done:
+    sbi_pool_scratch_done(ctx->pool, copies);
     sbi_release(&ctx->allocator, digests);
     sbi_release(&ctx->allocator, entries);
     return status;

@@ -6,6 +6,7 @@
 
 #include "samebits.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -47,6 +48,12 @@ void *sbi_arena_allocate(sbi_arena *arena, int64_t count, size_t item_bytes, sb_
 char *sbi_arena_string(sbi_arena *arena, const char *bytes, size_t length, sb_error *err);
 void sbi_arena_free(sbi_arena *arena);
 
+// ---- spare.c (a block kept from one use to the next: what is in it is whatever the last user left)
+typedef atomic_uintptr_t sbi_spare; // 0 at first
+void *sbi_spare_take(sbi_spare *spare, const sbi_allocator *allocator, int64_t bytes, sb_error *err); // as sbi_allocate
+void sbi_spare_put(sbi_spare *spare, const sbi_allocator *allocator, void *taken); // NULL is fine
+void sbi_spare_free(sbi_spare *spare, const sbi_allocator *allocator);
+
 // ---- sha256.c (uses the processor's instructions where present; same digest)
 typedef struct sbi_sha256 {
     uint32_t state[8];
@@ -72,6 +79,9 @@ int sbi_pool_threads(const sbi_pool *pool);
 // Runs task(argument, i) for every i in 0..count-1, in any order on any thread of the pool, and waits. Every worker
 // sets the contract's FP environment around its work.
 void sbi_pool_run(sbi_pool *pool, int64_t count, sbi_task task, void *argument);
+// Scratch for a job; a pool keeps one block of it. NULL and err where memory is refused.
+void *sbi_pool_scratch(sbi_pool *pool, int64_t bytes, sb_error *err);
+void sbi_pool_scratch_done(sbi_pool *pool, void *scratch); // NULL is fine
 void sbi_pool_free(sbi_pool *pool);
 typedef struct sbi_lock sbi_lock; // one thread at a time, for what takes long
 sbi_lock *sbi_lock_new(const sbi_allocator *allocator, sb_error *err);

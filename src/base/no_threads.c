@@ -4,6 +4,7 @@
 
 struct sbi_pool {
     sbi_allocator allocator;
+    sbi_spare scratch;
 };
 
 sbi_pool *sbi_pool_new(const sbi_allocator *allocator, int threads, sb_error *err) {
@@ -25,8 +26,17 @@ void sbi_pool_run(sbi_pool *pool, int64_t count, sbi_task task, void *argument) 
     sbi_fpenv_leave(before);
 }
 
+void *sbi_pool_scratch(sbi_pool *pool, int64_t bytes, sb_error *err) {
+    return sbi_spare_take(&pool->scratch, &pool->allocator, bytes, err);
+}
+
+void sbi_pool_scratch_done(sbi_pool *pool, void *scratch) {
+    sbi_spare_put(&pool->scratch, &pool->allocator, scratch);
+}
+
 void sbi_pool_free(sbi_pool *pool) {
     if (!pool) return;
     sbi_allocator allocator = pool->allocator;
+    sbi_spare_free(&pool->scratch, &allocator);
     sbi_release(&allocator, pool);
 }

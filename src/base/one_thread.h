@@ -6,11 +6,14 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h> // (some C libraries declare pthread_once_t here: before the words below)
 #include <stdlib.h>
 
 typedef int atomic_int;
 typedef unsigned atomic_uint;
+typedef uintptr_t atomic_uintptr_t;
+typedef int_least64_t atomic_int_least64_t;
 typedef ptrdiff_t atomic_ptrdiff_t;
 typedef struct atomic_flag { bool set; } atomic_flag;
 #define ATOMIC_FLAG_INIT {false}
@@ -21,6 +24,12 @@ typedef struct atomic_flag { bool set; } atomic_flag;
 #define atomic_store_explicit(p, value, order) ((void)(*(p) = (value)))
 #define atomic_fetch_add(p, value) ((*(p) += (value)) - (value))
 #define atomic_fetch_sub(p, value) ((*(p) -= (value)) + (value))
+#define atomic_fetch_add_explicit(p, value, order) atomic_fetch_add(p, value)
+static inline uintptr_t atomic_exchange(atomic_uintptr_t *p, uintptr_t value) {
+    const uintptr_t before = *p;
+    *p = value;
+    return before;
+}
 #define atomic_flag_clear(flag) ((void)((flag)->set = false))
 #define atomic_flag_clear_explicit(flag, order) atomic_flag_clear(flag)
 #define atomic_flag_test_and_set_explicit(flag, order) ((flag)->set ? true : ((flag)->set = true, false))

@@ -28,6 +28,7 @@ enum { STACK_BYTES = 8 << 20 }; // kernels keep their SHARED arrays on the stack
 
 struct sbi_pool {
     sbi_allocator allocator;
+    sbi_spare scratch;   // of a job, for all its threads
     int threads;         // the caller is one of them
     int started;         // workers that run
     int64_t patience;    // nanoseconds of looking before sleep; 0 where a core is not free for it
@@ -217,6 +218,14 @@ void sbi_pool_run(sbi_pool *pool, int64_t count, sbi_task task, void *argument) 
     atomic_store(&pool->busy, 0);
 }
 
+void *sbi_pool_scratch(sbi_pool *pool, int64_t bytes, sb_error *err) {
+    return sbi_spare_take(&pool->scratch, &pool->allocator, bytes, err);
+}
+
+void sbi_pool_scratch_done(sbi_pool *pool, void *scratch) {
+    sbi_spare_put(&pool->scratch, &pool->allocator, scratch);
+}
+
 void sbi_pool_free(sbi_pool *pool) {
     if (!pool) return;
     if (pool->process == atomic_load(&forks)) { // else the workers were the parent's, and so were the locks
@@ -230,6 +239,7 @@ void sbi_pool_free(sbi_pool *pool) {
         pthread_mutex_destroy(&pool->lock);
     }
     sbi_allocator allocator = pool->allocator;
+    sbi_spare_free(&pool->scratch, &allocator);
     sbi_release(&allocator, pool);
 }
 

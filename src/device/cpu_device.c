@@ -2,6 +2,7 @@
 // The CPU as a device: memory is memory, a launch is a loop over groups in contiguous runs, shared by the pool.
 #include "device.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 // Runs a thread of the pool takes on average: enough for balance when groups differ or a core is taken away, few
@@ -24,30 +25,42 @@ static sb_status cpu_move(const sbi_device *device, const void *from, void *to, 
     return SB_OK;
 }
 
+// A launch is as many members as threads have something to do. A member has scratch of its own and takes runs, one after
+// another, until none is left.
 typedef struct cpu_job {
     sbi_kernel_run run;
     const sbi_arg *args;
-    int64_t size, longer; // groups a run; the first `longer` runs have one more
+    int64_t runs, size, longer; // groups a run; the first `longer` runs have one more
+    char *scratch;
+    int64_t bytes; // of it a member
+    _Alignas(64) atomic_int_least64_t next;
 } cpu_job;
 
-static void cpu_run(void *argument, int64_t index) {
-    const cpu_job *job = argument;
-    int64_t first = index * job->size + (index < job->longer ? index : job->longer);
-    job->run(job->args, first, first + job->size + (index < job->longer));
+static void cpu_work(void *argument, int64_t member) {
+    cpu_job *job = argument;
+    void *scratch = job->scratch ? job->scratch + member * job->bytes : NULL;
+    for (int64_t i; (i = atomic_fetch_add_explicit(&job->next, 1, memory_order_relaxed)) < job->runs;) {
+        const int64_t first = i * job->size + (i < job->longer ? i : job->longer);
+        job->run(job->args, first, first + job->size + (i < job->longer), scratch);
+    }
+}
+
+static int64_t scratch_of(const sbi_kernel_table *kernels, sbi_kernel_id kernel) {
+    const sbi_scratch_need *need = kernels->scratch;
+    while (need->bytes > 0 && need->kernel != kernel) need++;
+    return (need->bytes + 63) / 64 * 64; // whole lines a thread
 }
 
 static sb_status cpu_launch(const sbi_device *device, const sbi_kernel_table *kernels, sbi_pool *pool,
                             sbi_kernel_id kernel, int64_t groups, const sbi_arg *args, sb_error *err) {
-    (void)device, (void)err;
-    sbi_kernel_run run = kernels->run[kernel];
-    int threads = sbi_pool_threads(pool);
-    if (threads == 1 || groups == 1) {
-        run(args, 0, groups);
-        return SB_OK;
-    }
-    int64_t runs = groups < (int64_t)threads * RUNS_A_THREAD ? groups : (int64_t)threads * RUNS_A_THREAD;
-    cpu_job job = {run, args, groups / runs, groups % runs};
-    sbi_pool_run(pool, runs, cpu_run, &job);
+    (void)device;
+    const int64_t threads = sbi_pool_threads(pool), most = threads == 1 ? 1 : threads * RUNS_A_THREAD;
+    const int64_t runs = groups < most ? groups : most, members = runs < threads ? runs : threads;
+    cpu_job job = {.run = kernels->run[kernel], .args = args, .runs = runs, .size = groups / runs, .longer = groups % runs,
+                   .bytes = scratch_of(kernels, kernel)};
+    if (job.bytes > 0 && !(job.scratch = sbi_pool_scratch(pool, members * job.bytes, err))) return SB_ERR_MEMORY;
+    sbi_pool_run(pool, members, cpu_work, &job);
+    sbi_pool_scratch_done(pool, job.scratch);
     return SB_OK;
 }
 

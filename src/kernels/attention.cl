@@ -70,10 +70,10 @@ KERNEL void NAME(k_attention)(GLOBAL const T *RESTRICT q, GLOBAL const T *RESTRI
     SHARED T take[32];         // b
     SHARED f64 inverse[32];    // 1/L
     SHARED i32 odd[32];        // of the lane's channels one is not finite
-    LANE_ARRAY(T, query, 32, 256);
+    LANE_LARGE(T, query, 32, 256);
     LANE_ARRAY(T, sum, 32, 32);
-    LANE_ARRAY(T, part, 32, 256); // o; from here on lanes are channels
-    LANE_ARRAY(T, out, 32, 256);  // O
+    LANE_LARGE(T, part, 32, 256); // o; from here on lanes are channels
+    LANE_LARGE(T, out, 32, 256);  // O
     LANE_VAR(i32, least, 32);     // keys of this block seen by position: least .. limit - 1
     LANE_VAR(i32, limit, 32);
     LANE_VAR(T, top, 32);         // m
@@ -292,9 +292,9 @@ KERNEL void NAME(k_attention_backward)(GLOBAL const T *RESTRICT q, GLOBAL const 
     SHARED T weight[64 * 32]; // scores, then P: of query i and lane l at 32 i + l
     SHARED T change[64 * 32]; // dP, then dS
     LANE_VAR(i32, always, 32); // a key of the prefix
-    LANE_ARRAY(T, q_chunk, 32, 2048); // of 256 queries; from here on lanes are channels
-    LANE_ARRAY(T, k_chunk, 32, 256);  // of 32 keys
-    LANE_ARRAY(T, v_chunk, 32, 256);
+    LANE_LARGE(T, q_chunk, 32, 2048); // of 256 queries; from here on lanes are channels
+    LANE_LARGE(T, k_chunk, 32, 256);  // of 32 keys
+    LANE_LARGE(T, v_chunk, 32, 256);
     i64 pair = GROUP() % pairs, batch = pair / h, head = pair % h, q_from = first / 256, q_to = (first + t - 1) / 256;
     i64 k_to = s > 0 ? (s - 1) / 256 : 0, low = diagonal > k_to ? diagonal - k_to : 0;
     i64 q_tile = q_from + low + GROUP() / pairs, k_tile = diagonal - (q_tile - q_from), stride = h * d;

@@ -65,9 +65,9 @@ typedef union sbi_arg {
 #define SBI_C
 #endif
 #define SBI_KERNEL(name, lanes, count, ...) \
-    SBI_C void SBI_JOIN(name, SBI_LEVEL)(const sbi_arg *args, i64 first, i64 last); \
-    SBI_C void SBI_JOIN(name, SBI_LEVEL)(const sbi_arg *args, i64 first, i64 last) { \
+    SBI_C void SBI_JOIN(name, SBI_LEVEL)(const sbi_arg *args, i64 first, i64 last, void *scratch); \
+    SBI_C void SBI_JOIN(name, SBI_LEVEL)(const sbi_arg *args, i64 first, i64 last, void *scratch) { \
         for (i64 group = first; group < last; group++) \
-            name(SBI_ARGS_##count(args, __VA_ARGS__), group); \
+            name(SBI_ARGS_##count(args, __VA_ARGS__), group, (char *)scratch); \
     }
 #include SBI_ROWS

@@ -18,8 +18,8 @@ typedef union sbi_arg {
     double f; // a float32 value travels exactly
 } sbi_arg;
 
-// Runs groups first .. last-1.
-typedef void (*sbi_kernel_run)(const sbi_arg *args, int64_t first, int64_t last);
+// Runs groups first .. last-1. scratch: as many bytes, aligned to 64, as the table says, for the time of the call.
+typedef void (*sbi_kernel_run)(const sbi_arg *args, int64_t first, int64_t last, void *scratch);
 
 // SBI_FIRST_gemm is the first kernel of gemm.def. (The name after it steps back, so that the kernel has that number.)
 #define SBI_KERNEL_FILE(name) SBI_FIRST_##name, SBI_BEFORE_##name = SBI_FIRST_##name - 1,
@@ -56,9 +56,16 @@ extern const sbi_kernel_text sbi_texts_opencl[SBI_KERNEL_FILES + 1]; // NULL nam
 extern const sbi_kernel_text sbi_texts_cuda[SBI_KERNEL_FILES + 1], sbi_texts_hip[SBI_KERNEL_FILES + 1];
 extern const sbi_kernel_text sbi_texts_opencl_single[]; // probe_single alone, without binary64
 
+// What a thread needs for a kernel beyond its stack. Most kernels need nothing.
+typedef struct sbi_scratch_need {
+    sbi_kernel_id kernel;
+    int64_t bytes;
+} sbi_scratch_need;
+
 typedef struct sbi_kernel_table {
     const char *level; // "plain", "v1", "v3", "v4", "neon", "reverse"
     sbi_kernel_run run[SBI_KERNEL_COUNT];
+    sbi_scratch_need scratch[16]; // (scratch.def); the last has 0 bytes
 } sbi_kernel_table;
 
 // The levels built into this library, best first, NULL last ("plain" is always there; "reverse" is plain with its

@@ -15,6 +15,12 @@
 
 enum { LANES = 32, BLOCK = 4096 };
 
+static double tree(double a[LANES]) {
+    for (int s = LANES / 2; s; s /= 2)
+        for (int i = 0; i < s; i++) a[i] += a[i + s];
+    return a[0] + 0.0;
+}
+
 static double dot_block(int64_t n, const double *x, const double *y) {
     double a[LANES];
     for (int l = 0; l < LANES; l++) a[l] = 0.0;
@@ -22,22 +28,18 @@ static double dot_block(int64_t n, const double *x, const double *y) {
     for (int64_t j = 0; j < tail; j += LANES)
         for (int l = 0; l < LANES; l++) a[l] += x[j + l] * y[j + l];
     for (int64_t j = tail; j < n; j++) a[j - tail] += x[j] * y[j];
-    for (int s = LANES / 2; s; s /= 2)
-        for (int i = 0; i < s; i++) a[i] += a[i + s];
-    return a[0] + 0.0;
+    return tree(a);
 }
 
 double sbi_vector_dot(int64_t n, const double *x, const double *y) {
     if (n <= BLOCK) return dot_block(n, x, y);
     int64_t part = BLOCK; // so long that BLOCK parts hold all
     while (part * BLOCK < n) part *= BLOCK;
-    double totals[BLOCK], ones[BLOCK];
-    int64_t count = 0;
-    for (int64_t at = 0; at < n; at += part, count++) {
-        totals[count] = sbi_vector_dot(n - at < part ? n - at : part, x + at, y + at);
-        ones[count] = 1.0;
-    }
-    return dot_block(count, totals, ones);
+    double a[LANES];
+    for (int l = 0; l < LANES; l++) a[l] = 0.0;
+    for (int64_t at = 0, count = 0; at < n; at += part, count++)
+        a[count % LANES] += sbi_vector_dot(n - at < part ? n - at : part, x + at, y + at);
+    return tree(a);
 }
 
 double sbi_power_of_two(int exponent) { // of a normal number

@@ -28,7 +28,7 @@ typedef float f32;
 #define GLOBAL
 #define TABLE static const // an array of constants beside the kernels
 #define LOCAL // address space of a pointer to SHARED
-#define GROUP_PARAM , i64 sbi_group
+#define GROUP_PARAM , i64 sbi_group, char *sbi_scratch SBI_UNUSED
 #define GROUP() sbi_group
 
 #if defined(__clang__)
@@ -42,10 +42,21 @@ typedef float f32;
 #define UNROLL
 #endif
 #if defined(__GNUC__)
+#define SBI_UNUSED __attribute__((unused))
+#else
+#define SBI_UNUSED
+#endif
+#if defined(__GNUC__)
 #define PREFETCH(p) __builtin_prefetch(p) // a hint, for what hardware does not foresee: rows far apart
 #else
 #define PREFETCH(p) (void)(p)
 #endif
+
+FN char *sbi_take(char **scratch, i64 bytes) {
+    char *at = *scratch;
+    *scratch += bytes;
+    return at;
+}
 
 #define AHEAD(p) PREFETCH((const void *)((uintptr_t)(p) + 4096)) // of a stream: a page on, perhaps beyond the array
 #define ATOMIC_ADD(p, x) (void)__atomic_fetch_add(p, x, __ATOMIC_RELAXED) // u32 of GLOBAL; the order of sums reaches no bit
@@ -58,6 +69,8 @@ typedef float f32;
 #define LANE_END
 #define LANE_VAR(type, name, lanes) SHARED type name[lanes]
 #define LANE_ARRAY(type, name, lanes, n) SHARED type name[n][lanes] // lanes innermost: a phase vectorises
+#define LANE_LARGE(type, name, lanes, n) /* too large for a stack: the thread's scratch, whose size stands in scratch.def */ \
+    type(*RESTRICT name)[lanes] = (type(*)[lanes])sbi_take(&sbi_scratch, (i64)(n) * (lanes) * (i64)sizeof(type))
 #define AT(name, l) name[l]
 #define ATI(name, l, i) name[i][l]
 

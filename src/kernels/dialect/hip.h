@@ -38,6 +38,7 @@ typedef unsigned char uint8_t;
 #define LANE_END }
 #define LANE_VAR(type, name, lanes) type name
 #define LANE_ARRAY(type, name, lanes, n) type name[n]
+#define LANE_LARGE(type, name, lanes, n) LANE_ARRAY(type, name, lanes, n)
 #define AT(name, l) name
 #define ATI(name, l, i) name[i]
 

@@ -42,6 +42,7 @@ template <class A> A SBI_VALUE(A x) { return x; } // tools/cxx_text.py
 #define LANE_END }
 #define LANE_VAR(type, name, lanes) type name
 #define LANE_ARRAY(type, name, lanes, n) type name[n]
+#define LANE_LARGE(type, name, lanes, n) LANE_ARRAY(type, name, lanes, n)
 #define AT(name, l) name
 #define ATI(name, l, i) name[i]
 

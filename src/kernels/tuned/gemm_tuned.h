@@ -10,6 +10,7 @@
 // and a rest.
 // The scheme of panels: K. Goto, R. van de Geijn, "Anatomy of high-performance matrix multiplication", 2008.
 #include "kernels.h"
+#include "tuned/panels.h"
 #include "tuned/vector.h"
 
 #if defined(__AVX512F__)
@@ -23,8 +24,8 @@ enum {
     WIDE = ACROSS * LANES,
     CHUNK = 256,
     RUN = 64 * CHUNK,
-    PANELS = (512 << 10) / sizeof(T),  // values of B packed at once: a part of the second cache
-    STRIPS = (1280 << 10) / sizeof(T), // values of A packed at once
+    PANELS = SBI_PANEL_BYTES / sizeof(T), // values of B packed at once: a part of the second cache
+    STRIPS = SBI_STRIP_BYTES / sizeof(T), // values of A packed at once
     FEW = 2,                        // strips for which packing B does not pay
     AHEAD = 12,                     // steps: what they need is fetched from the second cache
     LINE = 64 / sizeof(T),
@@ -181,9 +182,8 @@ static void pack_strip(const IN *a, int64_t a_row, int64_t a_step, int64_t left,
         for (int64_t i = 0; i < rows; i++) to[s * STRIP + i] = (T)a[i * a_row + s * a_step];
 }
 
-typedef struct buffers {
-    _Alignas(64) T panels[PANELS];
-    _Alignas(64) T strips[STRIPS];
+typedef struct buffers { // a thread's scratch
+    T panels[PANELS], strips[STRIPS];
 } buffers;
 
 // rows x columns of C from c on, a strip of A at a time.
@@ -257,13 +257,13 @@ static void tile_of_nothing(const product *g, int64_t i0, int64_t j0, int64_t ro
 }
 
 #define SBI_TUNED_LEVEL SBI_VECTOR_JOIN(SBI_TUNED_NAME, SBI_LEVEL)
-void SBI_TUNED_LEVEL(const sbi_arg *args, int64_t first, int64_t last);
-void SBI_TUNED_LEVEL(const sbi_arg *args, int64_t first, int64_t last) {
+void SBI_TUNED_LEVEL(const sbi_arg *args, int64_t first, int64_t last, void *scratch);
+void SBI_TUNED_LEVEL(const sbi_arg *args, int64_t first, int64_t last, void *scratch) {
     const int64_t m = args[4].i, n = args[5].i, k = args[6].i, ta = args[7].i, tb = args[8].i, flags = args[9].i;
     const int64_t tile_rows = args[11].i, tile_columns = args[12].i, a_batch = args[13].i, b_batch = args[14].i;
     const int64_t first_batch = args[15].i, runs = args[16].i, first_run = args[17].i;
     const int64_t across = (n + tile_columns - 1) / tile_columns, tiles = (m + tile_rows - 1) / tile_rows * across;
-    buffers w;
+    buffers *w = scratch;
     for (int64_t group = first; group < last; group++) {
         const int64_t slice = group / tiles, batch = first_batch + slice / runs, from = (first_run + slice % runs) * RUN;
         const int64_t i0 = group % tiles / across * tile_rows, j0 = group % across * tile_columns;
@@ -279,6 +279,6 @@ void SBI_TUNED_LEVEL(const sbi_arg *args, int64_t first, int64_t last) {
             .flags = flags, .alpha = (T)args[10].f,
         };
         if (k == 0) tile_of_nothing(&g, i0, j0, rows, columns);
-        else tile(&g, &w, i0, j0, rows, columns);
+        else tile(&g, w, i0, j0, rows, columns);
     }
 }

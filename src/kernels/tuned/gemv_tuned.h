@@ -118,8 +118,9 @@ static inline __attribute__((always_inline)) void beside(const int far, const ma
 }
 
 #define SBI_TUNED_LEVEL SBI_VECTOR_JOIN(SBI_TUNED_NAME, SBI_LEVEL)
-void SBI_TUNED_LEVEL(const sbi_arg *args, int64_t first, int64_t last);
-void SBI_TUNED_LEVEL(const sbi_arg *args, int64_t first, int64_t last) {
+void SBI_TUNED_LEVEL(const sbi_arg *args, int64_t first, int64_t last, void *scratch);
+void SBI_TUNED_LEVEL(const sbi_arg *args, int64_t first, int64_t last, void *scratch) {
+    (void)scratch;
     const matrix g = {.w = args[0].in, .x = args[1].in, .k = args[5].i, .column = args[6].i, .step = args[7].i};
     const T *bias = args[2].in;
     const int64_t n = args[4].i, bias_step = args[8].i, flags = args[9].i, end = last * GROUP < n ? last * GROUP : n;
