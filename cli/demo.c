@@ -13,12 +13,12 @@
 #include <time.h>
 #include <unistd.h>
 
-static const char usage[] = "samebits demo --recipe R.json --data TEXT --out DIR [--emulated EMULATOR:COMMAND]";
+static const char usage[] = "samebits demo --recipe R.json --data TEXT --out DIR [--emulated EMULATOR:COMMAND] [--device D]";
 
 enum { PATH = 4096, MOST_STEPS = 4096, LEVELS = 8, SABOTAGED_STEP = 5 };
 
 // A segment of a route. Levels are named by kind, so that any machine can run it: fast levels have an fma instruction.
-// DEVICE is the first other device that conforms; it also takes half of the shards of a step that SHARED_DEVICE shares.
+// DEVICE is the other device that the demo is given; it also takes half of the shards of a step that SHARED_DEVICE shares.
 typedef enum kind { FAST, OTHER_FAST, SLOW, SLOWEST, EMULATED, SHARED_FAST, SHARED_MIXED, DEVICE, SHARED_DEVICE } kind;
 typedef struct segment {
     int permille; // of the recipe's steps, at its end; 0: one step more than the segment before
@@ -31,11 +31,10 @@ static const segment route_b[] = {{100, OTHER_FAST, 1}, {0, SLOWEST, 2}, {0, SHA
 enum { SEGMENTS = sizeof route_a / sizeof route_a[0] };
 
 typedef struct demo {
-    const char *recipe, *data, *out, *emulated;
+    const char *recipe, *data, *out, *emulated, *device;
     char self[PATH];                 // this command, which workers run
     const char *fast[LEVELS], *slow[LEVELS];
     int fast_count, slow_count;
-    char device[24]; // "" where none conforms
     sb_lm_description model;
     int64_t steps;
     double loss[MOST_STEPS + 1];     // of the route under way, by step
@@ -108,24 +107,6 @@ static void find_levels(demo *d) {
         sb_context_free(ctx);
     }
     if (d->fast_count == 0) d->fast[d->fast_count++] = "plain";
-}
-
-// The first device of OpenCL's that conforms (opening it probes it). A platform that is not there ends the search.
-static void find_device(demo *d) {
-    for (int platform = 0; platform < 16 && !d->device[0]; platform++) {
-        bool there = true;
-        for (int number = 0; number < 16 && there && !d->device[0]; number++) {
-            char name[sizeof d->device];
-            sb_error err = {.status = SB_OK};
-            snprintf(name, sizeof name, "opencl:%d.%d", platform, number);
-            const sb_context_options options = {.size = sizeof options, .device = name, .threads = 1};
-            sb_context *ctx = NULL;
-            if (sb_context_new(&options, &ctx, &err) == SB_OK) strcpy(d->device, name);
-            there = strstr(err.message, "there is no device") == NULL;
-            sb_context_free(ctx);
-            if (strstr(err.message, "OpenCL shows") || strstr(err.message, "no loader")) return;
-        }
-    }
 }
 
 static const char *level_of(const demo *d, kind k) {
@@ -210,8 +191,8 @@ static bool run_route(demo *d, const char *name, const segment *segments, sb_err
             tell(d, "%-6s %3s .. %-3s  %-28s\n", name, "-", "-", "emulated machine: none given, skipped");
             continue;
         }
-        if ((s->kind == DEVICE || s->kind == SHARED_DEVICE) && !d->device[0]) {
-            tell(d, "%-6s %3s .. %-3s  %-28s\n", name, "-", "-", "OpenCL device: none conforms, skipped");
+        if ((s->kind == DEVICE || s->kind == SHARED_DEVICE) && !d->device) {
+            tell(d, "%-6s %3s .. %-3s  %-28s\n", name, "-", "-", "another device: none given, skipped");
             continue;
         }
         double start = seconds();
@@ -390,6 +371,7 @@ int sbi_cli_demo(int argc, char **argv) {
         {"--data", CLI_TEXT, &d.data, 0, 0, "FILE", "the text it names (data/kjv.txt)"},
         {"--out", CLI_TEXT, &d.out, 0, 0, "DIR", "a new folder: both runs, evidence, model card"},
         {"--emulated", CLI_TEXT, &d.emulated, 0, 0, "EMULATOR:COMMAND", "samebits of another architecture, and what runs it"},
+        {"--device", CLI_TEXT, &d.device, 0, 0, "D", "a device for a segment of each route: opencl:P.D (see doctor)"},
         {0}};
     int status = cli_flags(argc, argv, usage, "Trains one language model by two routes to the same bits.", flags, &operands);
     if (status >= 0) return status;
@@ -409,7 +391,6 @@ int sbi_cli_demo(int argc, char **argv) {
     d.table = open_memstream(&table, &table_size);
     d.good = true;
     find_levels(&d);
-    find_device(&d);
     double start = seconds();
     sb_context *ctx = NULL;
     bool ran = d.table && sb_context_new(NULL, &ctx, &err) == SB_OK && sb_lm_describe(ctx, d.recipe, &d.model, &err) == SB_OK;
