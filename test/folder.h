@@ -1,15 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// A test's own folder (which it names and makes), and files in it.
+// A test's own folder, and files in it.
 #ifndef FOLDER_H
 #define FOLDER_H
 
 #include "test.h"
 
 #include <dirent.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 static char folder[200];
+
+// Makes it: a new one in `base`, or where the system keeps temporary files.
+static inline int open_folder(const char *base) {
+    const char *temporary = base ? base : getenv("TMPDIR");
+    snprintf(folder, sizeof folder, "%.150s/samebits-XXXXXX", temporary && *temporary ? temporary : "/tmp");
+    return mkdtemp(folder) != NULL;
+}
 
 // The path of a file in the folder; good until 64 more are asked for.
 static inline const char *inside(const char *name) {

@@ -273,10 +273,8 @@ static void expect(sb_context *ctx) { // the results without failures
 }
 
 int main(void) {
-    const char *base = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%s/samebits-test-calls-%ld", base && *base ? base : "/tmp", (long)getpid());
     sb_error err = {0};
-    CHECK(sbi_folder_make(folder, &err) == SB_OK, "%s", err.message);
+    if (!open_folder(NULL)) return 1;
     static char text[TEXT];
     for (int i = 0; i < TEXT; i++) text[i] = "the light and the water "[i * 7 % 24];
     put(inside("text"), text, TEXT);

@@ -296,8 +296,7 @@ static void prepare(void) {
     sb_error err = {0};
     sb_context *ctx = NULL;
     const sb_context_options options = {.size = sizeof options, .threads = 1};
-    snprintf(folder, sizeof folder, "%s/samebits-exhaustion-XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
-    CHECK(mkdtemp(folder), "%s", folder);
+    CHECK(open_folder(access("/dev/shm", W_OK) == 0 ? "/dev/shm" : NULL), "%s", folder);
     sb_sha256(corpus, sizeof corpus - 1, digest);
     sbi_hex(digest, 32, hex);
     snprintf(text, sizeof text, recipe, hex);

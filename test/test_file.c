@@ -256,9 +256,7 @@ static void test_memory(void) {
 }
 
 int main(void) {
-    const char *base = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%s/samebits-test-file-%ld", base && *base ? base : "/tmp", (long)getpid());
-    if (mkdir(folder, 0777) != 0) return perror(folder), 1;
+    if (!open_folder(NULL)) return perror(folder), 1;
     test_round_trip();
     test_append();
     test_refusals();

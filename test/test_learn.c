@@ -2,6 +2,7 @@
 // Estimators: the mechanism (parameters from text, methods, arrays, files, digests, errors), and small cases with known
 // answers, each at every level and thread count.
 #include "contexts.h"
+#include "folder.h"
 #include "learn.h"
 
 #include <stdio.h>
@@ -226,11 +227,9 @@ static void test_file(sb_context *ctx) {
     const int32_t outside = 2;
     memcpy(wrong + size - 8 - 8 - 4, &outside, 4); // before inertia and n_iter
     CHECK(sb_model_restore(ctx, wrong, size, &again, &err) == SB_ERR_FORMAT && strcmp(err.argument, "labels") == 0, "%s", err.message);
-    char path[64];
-    snprintf(path, sizeof path, "/tmp/samebits-test-learn-%lld", (long long)sbi_nanoseconds());
+    const char *path = inside("model");
     CHECK(sb_model_save(model, path, &err) == SB_OK && sb_model_load(ctx, path, &again, &err) == SB_OK, "%s", err.message);
     CHECK(again && at(again, "inertia", 0) == 16.0, "loaded");
-    remove(path);
     free(wrong);
     free(twice);
     free(bytes);
@@ -276,17 +275,12 @@ static void test_sparse(sb_context *ctx) {
     sb_model_free(scaler);
 }
 
-static void write_text(const char *path, const char *text) {
-    FILE *file = fopen(path, "wb");
-    CHECK(file && fwrite(text, 1, strlen(text), file) == strlen(text) && fclose(file) == 0, "%s", path);
-}
+static void write_text(const char *path, const char *text) { put(path, text, strlen(text)); }
 
 // Tables written and read again, in both forms and both types; columns by name and number.
 static void test_tables(sb_context *ctx) {
     const float values[6] = {1.5f, -0.0f, 3e-40f, 7.0f, 1e30f, (float)__builtin_nan("")};
-    char npy[64], csv[64];
-    snprintf(npy, sizeof npy, "/tmp/samebits-test-learn-%lld.npy", (long long)sbi_nanoseconds());
-    snprintf(csv, sizeof csv, "/tmp/samebits-test-learn-%lld.csv", (long long)sbi_nanoseconds());
+    const char *npy = inside("table.npy"), *csv = inside("table.csv");
     sb_array *a = array_of(ctx, SB_F32, 2, SHAPE(3, 2), values), *deep = array_of(ctx, SB_F32, 3, SHAPE(1, 1, 1), NULL), *rest = NULL, *picked = NULL;
     sb_table *table = NULL;
     CHECK(sb_array_save(a, npy, &err) == SB_OK && sb_array_save(a, csv, &err) == SB_OK, "%s", err.message);
@@ -318,8 +312,6 @@ static void test_tables(sb_context *ctx) {
     sb_table_free(table);
     CHECK(sb_table_read(ctx, csv, SB_I32, &table, &err) == SB_ERR_DTYPE && sb_table_read(ctx, NULL, 0, &table, &err) == SB_ERR_ARGUMENT && !sb_table_array(NULL) && !sb_table_name(NULL, 0), "refused");
     sb_table_free(NULL);
-    remove(npy);
-    remove(csv);
     sb_array_free(a);
     sb_array_free(deep);
 }
@@ -595,7 +587,7 @@ static void test_memory(void) {
 int main(void) {
     sb_context *ctx = NULL;
     CHECK(sb_context_new(NULL, &ctx, &err) == SB_OK, "%s", err.message);
-    if (!ctx) return test_end();
+    if (!ctx || !open_folder(NULL)) return 1;
     test_rows();
     test_types();
     test_parameters(ctx);
@@ -609,5 +601,6 @@ int main(void) {
     test_least_squares();
     test_memory();
     sb_context_free(ctx);
+    clear(folder);
     return test_end();
 }

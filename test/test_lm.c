@@ -1067,10 +1067,8 @@ static int work(int argc, char **argv) {
 int main(int argc, char **argv) {
     if (argc > 2 && strcmp(argv[1], "lm") == 0 && strcmp(argv[2], "worker") == 0)
         return work(argc, argv);
-    const char *temporary = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%.150s/samebits-lm-XXXXXX", temporary ? temporary : "/tmp");
     ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (!mkdtemp(folder) || length < 0) return 1;
+    if (!open_folder(NULL) || length < 0) return 1;
     ctx = make_context(NULL, 2);
     ctx->watch = stay_apart;
     prepare();

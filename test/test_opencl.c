@@ -3,6 +3,7 @@
 // is not there, texts that do not compile, the cache of programs, a fork. Without a conforming device only the refusals
 // are tried, and the program says so (77); SAMEBITS_REQUIRED=opencl makes that a failure.
 #include "contexts.h"
+#include "folder.h"
 
 #include "array.h"
 #include "opencl_device.h"
@@ -168,8 +169,8 @@ static void test_programs(sb_context *ctx) {
     static const char good[] = "__kernel void k_good(__global float *x) { x[0] = 1.0f; }\n";
     sbi_opencl *d = ctx->device->self;
     cl_program program = NULL;
-    char folder[] = "/tmp/samebits-cache-XXXXXX", command[96];
-    CHECK(mkdtemp(folder) != NULL, "a folder");
+    char command[300];
+    CHECK(open_folder(NULL), "a folder");
     setenv("SAMEBITS_CACHE", folder, 1);
     const bool keeps = d->keeps_programs;
     d->keeps_programs = false; // (PoCL's programs are small enough here)
@@ -189,8 +190,7 @@ static void test_programs(sb_context *ctx) {
                                                                                                          : "test \"$(ls %s | wc -l)\" = 1", folder);
         CHECK(system(command) == 0, "%s", command);
     }
-    snprintf(command, sizeof command, "rm -r %s", folder);
-    CHECK(system(command) == 0, "%s", command);
+    clear(folder);
     unsetenv("SAMEBITS_CACHE");
     d->keeps_programs = keeps;
 }

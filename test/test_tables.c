@@ -290,8 +290,7 @@ static void test_short_decimals(void) {
 }
 
 int main(void) {
-    snprintf(folder, sizeof folder, "/tmp/samebits-tables-XXXXXX");
-    if (!mkdtemp(folder)) return 1;
+    if (!open_folder(NULL)) return 1;
     test_npy_values();
     test_npy_hostile();
     test_npy_file();

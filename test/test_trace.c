@@ -314,10 +314,8 @@ static void check_full(void) {
 }
 
 int main(void) {
-    const char *temporary = getenv("TMPDIR");
     unsetenv("SAMEBITS_TRACE");
-    snprintf(folder, sizeof folder, "%.150s/samebits-trace-XXXXXX", temporary ? temporary : "/tmp");
-    if (!mkdtemp(folder)) return 1;
+    if (!open_folder(NULL)) return 1;
     check_old_values();
     check_devices();
     check_training();
