@@ -69,7 +69,8 @@ static sb_status shrink(reduction *r, int64_t m, int64_t gone, sb_error *err) {
     sb_context *ctx = r->ctx;
     const int64_t left = m - gone;
     sb_array *next = NULL, *one = NULL, *two = NULL;
-    double *pair = sbi_allocate(&ctx->allocator, 2 * left * gone + m + 1, sizeof *pair, err), *row = pair + 2 * left * gone;
+    double *pair = sbi_allocate(&ctx->allocator, 2 * left * gone + m + 1, sizeof *pair, err);
+    double *row = pair ? pair + 2 * left * gone : NULL;
     sb_status status = pair ? SB_OK : SB_ERR_MEMORY;
     if (status == SB_OK) status = sbi_array_new(ctx, SB_F64, 2, (int64_t[]){left, left}, &next, err);
     if (status == SB_OK) status = sbi_array_new(ctx, SB_F64, 2, (int64_t[]){left, 2 * gone}, &one, err);

@@ -93,9 +93,9 @@ sb_status sbi_lu_factor(sb_context *ctx, const sb_array *a, sbi_lu_factors *out,
     if (status != SB_OK) return status;
     out->order = sbi_allocate(&ctx->allocator, 3 * n + 1, sizeof *out->order, err);
     double *host = out->order ? sbi_allocate(&ctx->allocator, (n + 2 * SBI_PANEL) * SBI_PANEL, sizeof *host, err) : NULL;
+    if (!host) return SB_ERR_MEMORY;
     int64_t *order = out->order + n, *moved = order + n;
     double *l = host + n * SBI_PANEL, *block = l + SBI_PANEL * SBI_PANEL;
-    if (!host) status = SB_ERR_MEMORY;
     for (int64_t i = 0; i < n && status == SB_OK; i++) out->order[i] = i;
     for (int64_t k = 0; k < out->a.count && status == SB_OK; k++) {
         const int64_t first = k * SBI_PANEL, rows = n - first, width = sbi_panel_width(&out->a, k);
