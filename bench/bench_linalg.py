@@ -15,19 +15,10 @@ import sys
 import tempfile
 import time
 
+from peer_python import python_with
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 POSITIVE = 1  # SB_POSITIVE_DEFINITE
-
-
-def with_scipy(venv):
-    """A Python that can import scipy; makes the environment if need be."""
-    for python in (sys.executable, os.path.join(venv, "bin", "python")):
-        if os.path.exists(python) and subprocess.run([python, "-c", "import scipy"], capture_output=True).returncode == 0:
-            return python
-    print(f"installing scipy into {venv} (throw-away)", flush=True)
-    subprocess.run([sys.executable, "-m", "venv", venv], check=True)
-    subprocess.run([os.path.join(venv, "bin", "python"), "-m", "pip", "install", "--quiet", "scipy"], check=True)
-    return os.path.join(venv, "bin", "python")
 
 
 class ContextOptions(ctypes.Structure):
@@ -122,7 +113,7 @@ def main():
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--json", metavar="F")
     options = parser.parse_args()
-    python = with_scipy(options.venv)
+    python = python_with(options.venv, "scipy")
     if python != sys.executable and os.environ.get("BENCH_SCIPY") != python:
         os.environ["BENCH_SCIPY"] = python
         os.environ["OPENBLAS_NUM_THREADS"] = str(options.threads)

@@ -16,21 +16,12 @@ import sys
 import tempfile
 import time
 
+from peer_python import python_with
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 F32 = 1  # SB_F32
 KINDS = {"exp": (1, -10, 10), "log": (2, 0.001, 1000), "sin": (3, -10, 10), "cos": (4, -10, 10), "tanh": (13, -5, 5),
          "expm1": (14, -5, 5), "log1p": (15, 0, 100), "exp2": (16, -10, 10), "log2": (17, 0.001, 1000), "log10": (18, 0.001, 1000)}
-
-
-def with_numpy(venv):
-    """A Python that can import numpy; makes the environment if need be."""
-    for python in (sys.executable, os.path.join(venv, "bin", "python")):
-        if os.path.exists(python) and subprocess.run([python, "-c", "import numpy"], capture_output=True).returncode == 0:
-            return python
-    print(f"installing numpy into {venv} (throw-away)", flush=True)
-    subprocess.run([sys.executable, "-m", "venv", venv], check=True)
-    subprocess.run([os.path.join(venv, "bin", "python"), "-m", "pip", "install", "--quiet", "numpy"], check=True)
-    return os.path.join(venv, "bin", "python")
 
 
 class Options(ctypes.Structure):
@@ -95,7 +86,7 @@ def main():
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--json", metavar="F")
     options = parser.parse_args()
-    python = with_numpy(options.venv)
+    python = python_with(options.venv, "numpy")
     if python != sys.executable and os.environ.get("BENCH_NUMPY") != python:
         os.environ["BENCH_NUMPY"] = python
         os.execv(python, [python, *sys.argv])

@@ -23,6 +23,8 @@ import sys
 import tempfile
 import time
 
+from peer_python import python_with
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 MASK = 0xFFFFFFFF
 
@@ -42,18 +44,6 @@ def integer(seed, stream, draw, n):
     w = philox(seed, draw // 2, stream)
     i = 2 * (draw % 2)
     return (w[i] + (w[i + 1] << 32)) * n >> 64
-
-
-def with_torch(venv):
-    """A Python that can import torch; makes the environment if need be."""
-    probe = [sys.executable, os.path.join(venv, "bin", "python")]
-    for python in probe:
-        if os.path.exists(python) and subprocess.run([python, "-c", "import torch, numpy"], capture_output=True).returncode == 0:
-            return python
-    print(f"installing PyTorch into {venv} (throw-away)", flush=True)
-    subprocess.run([sys.executable, "-m", "venv", venv], check=True)
-    subprocess.run([probe[1], "-m", "pip", "install", "--quiet", "torch", "numpy"], check=True)
-    return probe[1]
 
 
 def processor_time(pid):
@@ -212,7 +202,7 @@ def main():
     options = parser.parse_args()
     if options.peer:
         return peer(options)
-    python = with_torch(options.venv)
+    python = python_with(options.venv, "torch", "numpy")
     with tempfile.TemporaryDirectory() as top:
         run = os.path.join(top, "run")
         command = os.path.join(options.build, "samebits")

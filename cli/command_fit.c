@@ -20,7 +20,6 @@ typedef struct job {
     sb_array *rest, *picked, *column; // of the data where the target is a column; the weights
     sb_table *targets, *weight_table;
     sb_model *model;
-    const sb_array *x, *y, *w;
 } job;
 
 static bool take_setting(void *to, const char *value) {
@@ -36,36 +35,36 @@ static bool take_setting(void *to, const char *value) {
 static bool is_file(const char *path) { return access(path, R_OK) == 0; }
 
 // x, and y where it is asked for: a file of its own, else a column of the data.
-static sb_status read_data(job *j, sb_error *err) {
+static sb_status read_data(job *j, sb_data *data, sb_error *err) {
     const sb_dtype dtype = j->narrow ? SB_F32 : (sb_dtype)0;
     sb_status status = sb_table_read(j->ctx, j->data, dtype, &j->table, err);
     if (status == SB_OK) {
-        j->x = sb_table_array(j->table);
+        data->x = sb_table_array(j->table);
     }
     if (status == SB_OK && j->target && is_file(j->target)) {
         status = sb_table_read(j->ctx, j->target, dtype, &j->targets, err);
-        j->y = status == SB_OK ? sb_table_array(j->targets) : NULL;
+        data->y = status == SB_OK ? sb_table_array(j->targets) : NULL;
     } else if (status == SB_OK && j->target) {
         status = sb_table_split(j->ctx, j->table, j->target, &j->rest, &j->picked, err);
-        j->x = j->rest;
-        j->y = j->picked;
+        data->x = j->rest;
+        data->y = j->picked;
     }
     if (status == SB_OK && j->weights) {
         status = sb_table_read(j->ctx, j->weights, SB_F64, &j->weight_table, err);
-        j->w = status == SB_OK ? sb_table_array(j->weight_table) : NULL;
+        data->weights = status == SB_OK ? sb_table_array(j->weight_table) : NULL;
     }
     // A csv file of one column is a vector.
-    if (status == SB_OK && j->y == sb_table_array(j->targets) && j->y && sb_array_ndim(j->y) == 2 && sb_array_shape(j->y)[1] == 1) {
+    if (status == SB_OK && data->y == sb_table_array(j->targets) && data->y && sb_array_ndim(data->y) == 2 && sb_array_shape(data->y)[1] == 1) {
         sb_array *whole;
-        memcpy(&whole, &j->y, sizeof whole);
-        status = sb_array_reshape(whole, 1, sb_array_shape(j->y), &j->picked, err);
-        j->y = j->picked;
+        memcpy(&whole, &data->y, sizeof whole);
+        status = sb_array_reshape(whole, 1, sb_array_shape(data->y), &j->picked, err);
+        data->y = j->picked;
     }
-    if (status == SB_OK && j->w && sb_array_ndim(j->w) == 2 && sb_array_shape(j->w)[1] == 1) {
+    if (status == SB_OK && data->weights && sb_array_ndim(data->weights) == 2 && sb_array_shape(data->weights)[1] == 1) {
         sb_array *whole;
-        memcpy(&whole, &j->w, sizeof whole);
-        status = sb_array_reshape(whole, 1, sb_array_shape(j->w), &j->column, err);
-        j->w = j->column;
+        memcpy(&whole, &data->weights, sizeof whole);
+        status = sb_array_reshape(whole, 1, sb_array_shape(data->weights), &j->column, err);
+        data->weights = j->column;
     }
     return status;
 }
@@ -113,14 +112,11 @@ static sb_status fit(job *j, const char *algorithm, sb_error *err) {
         status = set_all(j, err);
     }
     if (status == SB_OK) {
-        status = read_data(j, err);
+        status = read_data(j, &data, err);
     }
     if (status != SB_OK) {
         return status;
     }
-    data.x = j->x;
-    data.y = j->y;
-    data.weights = j->w;
     data.user = &shown;
     if (isatty(STDERR_FILENO) && !j->quiet) {
         data.progress = show_progress;
@@ -192,15 +188,11 @@ static sb_status call(job *j, const char *method, const char *path, sb_array **o
         status = sb_model_load(j->ctx, path, &j->model, err);
     }
     if (status == SB_OK) {
-        status = read_data(j, err);
+        status = read_data(j, &data, err);
     }
-    if (status != SB_OK) {
-        return status;
+    if (status == SB_OK) {
+        status = sb_model_call(j->ctx, j->model, method, &data, out, err);
     }
-    data.x = j->x;
-    data.y = j->y;
-    data.weights = j->w;
-    status = sb_model_call(j->ctx, j->model, method, &data, out, err);
     return status == SB_OK && j->out ? sb_array_save(*out, j->out, err) : status;
 }
 

@@ -212,16 +212,22 @@ static void opencl_release(const sbi_device *device, const sbi_allocator *alloca
     sbi_lock_leave(d->lock);
 }
 
+// The buffer and the place in it of an array that is the caller's: nobody gives it back now.
+static sb_status held_buffer(sbi_opencl *d, const void *data, cl_memory *memory, int64_t *offset, sb_error *err) {
+    sb_status status = same_process(d, err);
+    if (status != SB_OK) return status;
+    sbi_lock_take(d->lock);
+    status = find_buffer(d, data, memory, offset, err);
+    sbi_lock_leave(d->lock);
+    return status;
+}
+
 static sb_status opencl_read(const sbi_device *device, const void *from, void *to, int64_t bytes, sb_error *err) {
     sbi_opencl *d = device->self;
     cl_memory memory = NULL;
     int64_t offset = 0;
-    sb_status status = same_process(d, err);
+    sb_status status = bytes > 0 ? held_buffer(d, from, &memory, &offset, err) : same_process(d, err);
     if (status != SB_OK || bytes <= 0) return status;
-    sbi_lock_take(d->lock);
-    status = find_buffer(d, from, &memory, &offset, err);
-    sbi_lock_leave(d->lock); // (the array is the caller's: nobody gives it back now)
-    if (status != SB_OK) return status;
     cl_code code = d->cl.EnqueueReadBuffer(d->queue, memory, 1, (size_t)offset, (size_t)bytes, to, 0, NULL, NULL);
     return code == CL_DONE ? SB_OK : sbi_opencl_fail(d, "reading an array", code, err);
 }
@@ -230,12 +236,8 @@ static sb_status opencl_write(const sbi_device *device, const void *from, void *
     sbi_opencl *d = device->self;
     cl_memory memory = NULL;
     int64_t offset = 0;
-    sb_status status = same_process(d, err);
+    sb_status status = bytes > 0 ? held_buffer(d, to, &memory, &offset, err) : same_process(d, err);
     if (status != SB_OK || bytes <= 0) return status;
-    sbi_lock_take(d->lock);
-    status = find_buffer(d, to, &memory, &offset, err);
-    sbi_lock_leave(d->lock);
-    if (status != SB_OK) return status;
     cl_code code = d->cl.EnqueueWriteBuffer(d->queue, memory, 1, (size_t)offset, (size_t)bytes, from, 0, NULL, NULL);
     return code == CL_DONE ? SB_OK : sbi_opencl_fail(d, "writing an array", code, err);
 }
