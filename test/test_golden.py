@@ -12,7 +12,7 @@ import checks
 from checks import check
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-PUBLISHED = "be81cc536337458780de4c8691fdb152ab853c77"
+PUBLISHED = "d0c000a40d54fa1697643de1b4058f76a952e6fb"
 TABLES = ["references/contract-1.tsv", "references/functions-1.tsv"]
 
 
