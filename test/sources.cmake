@@ -108,6 +108,7 @@ endif()
 add_test(NAME describe COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/test/test_describe.py $<TARGET_FILE:samebits_command>)
 add_test(NAME manual COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/tools/manual.py $<TARGET_FILE:samebits_command> --check)
 add_test(NAME onefile_syntax COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/test/onefile.py --syntax)
+add_test(NAME support COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/test/test_support.py ${CMAKE_SOURCE_DIR})
 add_test(NAME golden_kept COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/test/test_golden.py)
 
 add_test(NAME estimator_pages COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/tools/estimators.py --docs --check)
