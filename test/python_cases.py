@@ -14,7 +14,7 @@ import warnings
 import numpy as np
 import scipy.sparse
 import sklearn.datasets
-from sklearn import base, cluster, linear_model, preprocessing
+from sklearn import base, cluster, impute, linear_model, preprocessing
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -24,8 +24,9 @@ import samebits
 from samebits import _estimator, _library
 from samebits._classes import CLASSES
 from samebits.cluster import KMeans
+from samebits.impute import SimpleImputer
 from samebits.linear_model import LinearRegression
-from samebits.preprocessing import StandardScaler
+from samebits.preprocessing import MinMaxScaler, StandardScaler
 
 # Checks that scikit-learn's own estimator of that name fails, too, and why.
 EXPECTED = {"KMeans": {f"check_sample_weight_equivalence_on_{kind}_data": "draws pick rows: repeated rows are other rows" for kind in ("dense", "sparse")}}
@@ -97,6 +98,59 @@ def agreement():
         check(abs(one.inertia_ / other.inertia_ - 1) < 1e-6 and (one.labels_ == other.labels_).mean() > 0.999, "from given centres")
 
 
+def holes(dtype, hole=np.nan):
+    """A table with holes, one feature of nothing else, one constant feature."""
+    generator = np.random.default_rng(0)
+    X = np.round(generator.normal(size=(60, 6)), 1)
+    X[generator.random(X.shape) < 0.2] = np.nan
+    X[:, 3], X[:, 4] = 7, np.nan
+    return np.where(np.isnan(X), hole, X).astype(dtype)
+
+
+def scaled_ranges():
+    for dtype, bound in ((np.float64, 1e-14), (np.float32, 1e-5)):
+        X = holes(dtype)
+        for settings in ({}, {"clip": True}, {"feature_range": (-2, 5.5)}):
+            own, theirs = MinMaxScaler(**settings).fit(X[:40]), preprocessing.MinMaxScaler(**settings)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                theirs.fit(X[:40]).partial_fit(X[40:])
+            check(own.partial_fit(X[40:]).n_samples_seen_ == 60, "rows seen")
+            whole = MinMaxScaler(**settings).fit(X)
+            check(np.array_equal(own.scale_, whole.scale_, equal_nan=True) and np.array_equal(own.min_, whole.min_, equal_nan=True), "batches reach the extremes")
+            for name in ("min_", "scale_", "data_min_", "data_max_", "data_range_"):
+                check(np.allclose(getattr(own, name), getattr(theirs, name), rtol=1e-6, equal_nan=True), name)
+            for data in (X, 3 * X):
+                out, other = own.transform(data), theirs.transform(data)
+                check(out.dtype == dtype and np.allclose(out, other, atol=bound, equal_nan=True), f"scaled {settings}")
+                check(np.allclose(own.inverse_transform(out), theirs.inverse_transform(other), atol=10 * bound, equal_nan=True), f"back {settings}")
+    one, other = MinMaxScaler().fit(X), MinMaxScaler().fit(X[::-1])
+    check(one.digest() == other.digest(), "the order of rows reaches extremes")
+
+
+def imputed():
+    for dtype in (np.float64, np.float32):
+        for strategy in ("mean", "median", "most_frequent", "constant"):
+            for marks, keeps, hole in ((False, False, np.nan), (True, False, 0.5), (False, True, 0.5), (True, True, np.nan)):
+                X = holes(dtype, hole)
+                settings = {"strategy": strategy, "add_indicator": marks, "keep_empty_features": keeps, "missing_values": hole}
+                own, theirs = SimpleImputer(**settings).fit(X), impute.SimpleImputer(**settings).fit(X)
+                with warnings.catch_warnings(record=True) as said:
+                    warnings.simplefilter("always")
+                    out, other = own.transform(X), theirs.transform(X)
+                check(len(said) % 2 == 0 and {str(one.message) for one in said[::2]} == {str(one.message) for one in said[1::2]}, "what is left out")
+                check(out.dtype == dtype and np.allclose(out, other, rtol=1e-6 if dtype == np.float32 else 1e-14), f"{settings}")
+                check(list(own.get_feature_names_out()) == list(theirs.get_feature_names_out()), "names of columns")
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    check(all(np.array_equal(own.transform(X[i:i + 1])[0], out[i]) for i in range(0, len(X), 7)), "a row alone")
+                    check(not marks or np.array_equal(own.inverse_transform(out), X, equal_nan=True), "holes again")
+    frame = sklearn.datasets.load_diabetes(as_frame=True).data.iloc[:9].copy()
+    frame.iloc[2, 1] = np.nan
+    own, theirs = SimpleImputer(add_indicator=True).set_output(transform="pandas"), impute.SimpleImputer(add_indicator=True).set_output(transform="pandas")
+    check(list(own.fit_transform(frame).columns) == list(theirs.fit_transform(frame).columns), "a frame")
+
+
 def sparse_data():
     X, y = sklearn.datasets.load_diabetes(return_X_y=True)
     X = np.where(np.arange(X.size).reshape(X.shape) % 3 == 0, X, 0.0)
@@ -110,7 +164,7 @@ def sparse_data():
 
 def same_bits():
     X, y = sklearn.datasets.load_diabetes(return_X_y=True)
-    for make in (lambda: KMeans(5, random_state=3), LinearRegression, StandardScaler):
+    for make in (lambda: KMeans(5, random_state=3), LinearRegression, StandardScaler, MinMaxScaler, lambda: SimpleImputer(strategy="median", add_indicator=True)):
         digests = set()
         for threads in (1, 2, 3, 8):
             with samebits.config_context(threads=threads):
@@ -160,6 +214,11 @@ def errors():
             (lambda: KMeans(0).fit([[1.0]]), ValueError, "n_clusters"), (lambda: KMeans(3).fit([[1.0]]), ValueError, "n_samples=1 should be >= n_clusters=3"),
             (lambda: KMeans().predict([[1.0]]), NotFittedError, "not fitted"), (lambda: LinearRegression(positive=True).fit([[1.0], [2.0]], [1, 2]), NotImplementedError, "positive"),
             (lambda: LinearRegression().fit([[1.0]], None), ValueError, "requires y"), (lambda: samebits.load("/nowhere"), OSError, "nowhere"),
+            (lambda: MinMaxScaler((1, 0)).fit([[1.0]]), ValueError, "Minimum of desired feature range must be smaller than maximum. Got (1, 0)"),
+            (lambda: MinMaxScaler((0, 1, 2)).fit([[1.0]]), ValueError, "numbers 2"), (lambda: SimpleImputer(missing_values=0).fit([[np.nan]]), ValueError, "NaN"),
+            (lambda: SimpleImputer().fit([[np.inf]]), ValueError, "infinity"), (lambda: SimpleImputer(fill_value="x").fit([[1.0]]), ValueError, "fill_value"),
+            (lambda: SimpleImputer().fit([[1.0]]).inverse_transform([[1.0]]), ValueError, "add_indicator=True"),
+            (lambda: SimpleImputer(add_indicator=True).fit([[np.nan], [1.0]]).inverse_transform([[1.0]]), ValueError, "expecting 2 features"),
             (lambda: _library.restore(b"x" * 100), ValueError, "header")):
         try:
             call()
@@ -182,6 +241,8 @@ def errors():
 if __name__ == "__main__":
     documentation()
     agreement()
+    scaled_ranges()
+    imputed()
     sparse_data()
     same_bits()
     machinery()

@@ -82,6 +82,7 @@ static void test_types(void) {
         {"numbers 2", "0,1", true, "0.0,1.0"}, {"numbers 2", "25.0,75.5", true, "25.0,75.5"}, {"numbers 2", "1", false, NULL}, {"numbers 2", "1,2,3", false, NULL},
         {"numbers 2", "1,", false, NULL}, {"numbers 2", ",", false, NULL}, {"numbers", "1,2,3", true, "1.0,2.0,3.0"},
         {"numbers", "1,2,3,4,5,6,7,8,9", false, NULL}, {"numbers", "", false, NULL}, {"'a' | 'b c'", "b c", true, "b c"}, {"'a' | 'b c'", "b", false, NULL},
+        {"nan | real", "nan", true, "nan"}, {"nan | real", "-0.5", true, "-0.5"}, {"real", "nan", false, NULL},
         {"seed", "18446744073709551615", true, "18446744073709551615"}, {"seed", "0", true, "0"}, {"array n d", "array", false, NULL}};
     const sbi_algorithm nobody = {.name = "nobody"};
     for (size_t i = 0; i < sizeof tries / sizeof *tries; i++) {
@@ -452,6 +453,85 @@ static void test_scaler(void) {
     }
 }
 
+// The numbers of a method's result are these.
+static void gives(sb_context *ctx, const sb_model *model, const char *method, const sb_array *x, int64_t count, const double *wanted) {
+    double got[64] = {0};
+    sb_array *out = called(ctx, model, method, x);
+    CHECK(sb_array_size(out) == count && sb_array_read(out, got, (size_t)count * 8, &err) == SB_OK, "%s gives %lld numbers", method, (long long)sb_array_size(out));
+    for (int64_t i = 0; i < count; i++)
+        CHECK(got[i] == wanted[i] || (got[i] != got[i] && wanted[i] != wanted[i]), "%s, number %lld: %.17g, not %.17g", method, (long long)i, got[i], wanted[i]);
+    sb_array_free(out);
+}
+
+static void test_ranges(void) {
+    const double nan = __builtin_nan(""), huge = 0x1p1023, tiny = 0x1p-1074;
+    const double rows[15] = {-1, nan, 3, -huge, 0, 3, nan, 3, huge, tiny, 0.5, nan, 3, 0, 0}, scaled[15] = {0, nan, 0, 0, 0, 1, nan, 0, 1, tiny, 0.375, nan, 0, 0.5, 0};
+    const double ends[2] = {-4, 6};
+    EACH_CONTEXT(c) {
+        if (c.threads != 1 && c.threads != 3) continue;
+        sb_array *x = array_of(c.ctx, SB_F64, 2, SHAPE(3, 5), rows), *first = array_of(c.ctx, SB_F64, 2, SHAPE(1, 5), rows), *last = array_of(c.ctx, SB_F64, 2, SHAPE(2, 5), rows + 5);
+        sb_model *model = made(c.ctx, "min_max_scaler"), *parts = made(c.ctx, "min_max_scaler");
+        set(model, "feature_range", "0,1");
+        CHECK(FITS(model, "fit", .x = x) && FITS(parts, "partial_fit", .x = last) && FITS(parts, "partial_fit", .x = first) && at(parts, "n_samples_seen", 0) == 3.0, "%s", err.message);
+        // (columns: -1, 3, 0.5; none but NaN; a constant, the ends of binary64; a range below the normal numbers)
+        for (int j = 0; j < 5; j++)
+            CHECK(j == 1 || (at(model, "scale", j) == at(parts, "scale", j) && at(model, "min", j) == at(parts, "min", j)), "batches, feature %d", j);
+        CHECK(at(model, "data_range", 3) == __builtin_inf() && at(model, "scale", 3) > 0.0 && at(model, "scale", 4) == 1.0, "ends");
+        gives(c.ctx, model, "transform", x, 15, scaled);
+        sb_model_free(model);
+        model = made(c.ctx, "min_max_scaler");
+        set(model, "clip", "true");
+        set(model, "feature_range", "-1,0.5");
+        sb_array *narrow = array_of(c.ctx, SB_F64, 2, SHAPE(2, 1), (const double[]){-1, 1}), *beyond = array_of(c.ctx, SB_F64, 2, SHAPE(2, 1), ends);
+        CHECK(FITS(model, "fit", .x = narrow), "%s", err.message);
+        gives(c.ctx, model, "transform", beyond, 2, (const double[]){-1, 0.5});
+        gives(c.ctx, model, "inverse_transform", beyond, 2, (const double[]){-5, 8.333333333333334});
+        sb_model_free(model);
+        model = made(c.ctx, "min_max_scaler");
+        set(model, "feature_range", "1,1");
+        CHECK(!FITS(model, "fit", .x = x) && err.status == SB_ERR_ARGUMENT && strcmp(err.argument, "feature_range") == 0, "%s", err.message);
+        sb_array *const all[] = {x, first, last, narrow, beyond};
+        for (size_t i = 0; i < sizeof all / sizeof *all; i++) sb_array_free(all[i]);
+        sb_model_free(model);
+        sb_model_free(parts);
+    }
+}
+
+static void test_imputer(void) {
+    const double nan = __builtin_nan(""), rows[15] = {1, nan, 5, nan, nan, 5, 2, nan, -0.0, 9, nan, 0, 9, nan, nan};
+    static const struct { const char *strategy; double statistics[3]; } tries[] = {
+        {"mean", {5.25, 0, 2.5}}, {"median", {5.5, 0, 2.5}}, {"most_frequent", {9, 0, 0}}, {"constant", {-3, -3, -3}}};
+    EACH_CONTEXT(c) {
+        if (c.threads != 1 && c.threads != 3) continue;
+        sb_array *x = array_of(c.ctx, SB_F64, 2, SHAPE(5, 3), rows), *row = array_of(c.ctx, SB_F64, 2, SHAPE(1, 3), rows + 3);
+        for (size_t i = 0; i < sizeof tries / sizeof *tries; i++) {
+            const double *s = tries[i].statistics;
+            sb_model *model = made(c.ctx, "simple_imputer"), *keeps = made(c.ctx, "simple_imputer");
+            for (int k = 0; k < 2; k++) {
+                set(k ? keeps : model, "strategy", tries[i].strategy);
+                set(k ? keeps : model, "fill_value", "-3");
+                set(k ? keeps : model, "add_indicator", k ? "false" : "true");
+                set(k ? keeps : model, "keep_empty_features", k ? "true" : "false");
+            }
+            CHECK(FITS(model, "fit", .x = x) && FITS(keeps, "fit", .x = x), "%s", err.message);
+            gives(c.ctx, keeps, "transform", row, 3, (const double[]){s[0], s[1], 5});
+            gives(c.ctx, model, "transform", row, 5, (const double[]){s[0], 5, 1, 1, 0});
+            sb_array *filled = called(c.ctx, model, "transform", x);
+            gives(c.ctx, model, "inverse_transform", filled, 15, rows);
+            sb_array_free(filled);
+            CHECK(at(model, "statistics", 1) != at(model, "statistics", 1) && at(keeps, "statistics", 0) == s[0] && at(keeps, "statistics", 2) == s[2], "%s", tries[i].strategy);
+            sb_model_free(model);
+            sb_model_free(keeps);
+        }
+        sb_model *model = made(c.ctx, "simple_imputer");
+        set(model, "missing_values", "9");
+        CHECK(!FITS(model, "fit", .x = x) && err.status == SB_ERR_NONFINITE, "%s", err.message);
+        sb_model_free(model);
+        sb_array_free(x);
+        sb_array_free(row);
+    }
+}
+
 static void test_least_squares(void) {
     static const double twice[8] = {1, 1, 2, 2, 3, 3, 5, 5}, y_twice[4] = {1, 2, 3, 5};
     static const double rank[9] = {10, 10, 0, 1e-32, 0, 0, 0, 0, 1}, y_rank[3] = {5, 0, 5};
@@ -522,32 +602,35 @@ static void given_back(void *user, void *block) {
     free(block);
 }
 
-static sb_status whole_life(sb_context *ctx, const char *name, const char *setting, sb_error *why) {
+static sb_status whole_life(sb_context *ctx, const char *name, const char *setting, const char *text, sb_error *why) {
     static const double numbers[24] = {1, 2, 9, 4, 5, 1, 7, 8, 2, 3, 3, 6, 1, 2, 9, 0, 5, 4, 4, 8, 1, 2, 2, 7}, goal[8] = {1, 3, 2, 5, 4, 9, 7, 8};
-    sb_array *x = NULL, *y = NULL, *w = NULL, *out = NULL;
+    sb_array *x = NULL, *y = NULL, *w = NULL, *out = NULL, *forth = NULL;
     sb_model *model = NULL, *again = NULL;
+    sbi_algorithm algorithm;
     int64_t size = 0;
     uint8_t digest[32], *bytes = NULL;
     sb_status status;
     if ((status = sb_array_new(ctx, SB_F64, 2, SHAPE(8, 3), &x, why)) || (status = sb_array_write(x, numbers, sizeof numbers, why)) ||
         (status = sb_array_new(ctx, SB_F64, 1, SHAPE(8), &y, why)) || (status = sb_array_write(y, goal, sizeof goal, why)) ||
         (status = sb_array_new(ctx, SB_F64, 1, SHAPE(8), &w, why)) || (status = sb_array_write(w, goal, sizeof goal, why)) ||
-        (status = sb_model_new(ctx, name, &model, why)) || (setting && (status = sb_model_set(model, setting, "2", why))))
+        (status = sb_model_new(ctx, name, &model, why)) || (setting && (status = sb_model_set(model, setting, text, why))))
         goto done;
-    const sb_data data = {.size = sizeof data, .x = x, .y = y, .weights = w};
+    sbi_algorithm_find(name, &algorithm);
+    const sb_data data = {.size = sizeof data, .x = x, .y = y, .weights = sbi_row_has(algorithm.input, "weights") ? w : NULL};
     if ((status = sb_model_fit(ctx, model, "fit", &data, why)) || (status = sb_model_digest(ctx, model, digest, why)) ||
         (status = sb_model_store(model, NULL, 0, &size, why)))
         goto done;
     bytes = malloc((size_t)size);
     if ((status = sb_model_store(model, bytes, size, &size, why)) || (status = sb_model_restore(ctx, bytes, size, &again, why))) goto done;
-    sbi_algorithm algorithm;
-    sbi_algorithm_find(name, &algorithm);
     for (const sbi_method_row *m = algorithm.methods; m->name && status == SB_OK; m++) {
-        if (*m->dtype) status = sb_model_call(ctx, again, m->name, &data, &out, why);
-        sb_array_free(out);
+        const sb_data back = {.size = sizeof back, .x = forth};
+        if (*m->dtype) status = sb_model_call(ctx, again, m->name, strcmp(m->name, "inverse_transform") ? &data : &back, &out, why);
+        sb_array_free(strcmp(m->name, "transform") ? out : NULL);
+        if (strcmp(m->name, "transform") == 0) forth = out;
         out = NULL;
     }
 done:
+    sb_array_free(forth);
     sb_model_free(model);
     sb_model_free(again);
     sb_array_free(x);
@@ -558,7 +641,8 @@ done:
 }
 
 static void test_memory(void) {
-    static const struct { const char *name, *setting; } lives[] = {{"kmeans", "n_clusters"}, {"linear_regression", NULL}, {"standard_scaler", NULL}};
+    static const struct { const char *name, *setting, *text; } lives[] = {{"kmeans", "n_clusters", "2"}, {"linear_regression", NULL, NULL}, {"standard_scaler", NULL, NULL},
+                                                                                  {"min_max_scaler", "clip", "true"}, {"simple_imputer", "add_indicator", "true"}};
     for (size_t i = 0; i < sizeof lives / sizeof *lives; i++) {
         bool whole = false;
         long refused = 0;
@@ -570,7 +654,7 @@ static void test_memory(void) {
             if (sb_context_new(&options, &ctx, &why) != SB_OK) break;
             const long before = p.live;
             p.left = after;
-            sb_status status = whole_life(ctx, lives[i].name, lives[i].setting, &why);
+            sb_status status = whole_life(ctx, lives[i].name, lives[i].setting, lives[i].text, &why);
             whole = status == SB_OK;
             refused += status == SB_ERR_MEMORY;
             CHECK(whole || (status == SB_ERR_MEMORY && why.status == SB_ERR_MEMORY && *why.message), "%s after %ld: %s %s", lives[i].name, after, sb_status_name(status), why.message);
@@ -598,6 +682,8 @@ int main(void) {
     test_refused(ctx);
     test_kmeans();
     test_scaler();
+    test_ranges();
+    test_imputer();
     test_least_squares();
     test_memory();
     sb_context_free(ctx);

@@ -69,6 +69,8 @@ def constraint(kind):
             words.append(one[1:-1])
         elif head == "none":
             out.append("None")
+        elif head == "nan":
+            out.append("np.nan")
         elif head == "bool":
             out.append('"boolean"')
         elif head == "int":
@@ -98,6 +100,8 @@ def default(parameter):
         return f'"{text}"'
     if "numbers" in kinds:
         return "(" + text.replace(",", ", ") + ("" if "," in text else ",") + ")"
+    if text == "nan":
+        return "np.nan"
     if text == "inf":
         return 'float("inf")'
     return text if "int" in kinds or "." in text or "e" in text else text + ".0"
@@ -113,7 +117,7 @@ def told(parameter):
         elif head == "seed":
             words.append("int, numpy Generator or RandomState")
         else:
-            words.append({"none": "None", "numbers": f"tuple of {rest} floats".replace("  ", " "), "int": f"int {rest}".strip(), "real": f"float {rest}".strip()}.get(head, one.replace("'", '"')))
+            words.append({"none": "None", "nan": "nan", "numbers": f"tuple of {rest} floats".replace("  ", " "), "int": f"int {rest}".strip(), "real": f"float {rest}".strip()}.get(head, one.replace("'", '"')))
     return ", ".join(words) + f", default={default(parameter)}"
 
 
@@ -132,7 +136,8 @@ def mixins(a):
     methods = {m["name"]: m for m in a["methods"]}
     names = []
     if "transform" in methods:
-        names += ["TransformerMixin", "OneToOneFeatureMixin" if methods["transform"]["shape"] == "n d" else "ClassNamePrefixFeaturesOutMixin"]
+        features = {"n d": "OneToOneFeatureMixin", "n out": "NamedFeaturesOutMixin"}
+        names += ["TransformerMixin", features.get(methods["transform"]["shape"], "ClassNamePrefixFeaturesOutMixin")]
     if "targets" in a["input"].split():
         names.append("MultiOutputMixin")
     return names + MIXINS[a["kind"]]
@@ -230,10 +235,12 @@ def write_python(out):
         numbers = [word for word in ("Integral", "Real") if f"({word}," in text]
         if numbers:
             lines += [f"from numbers import {', '.join(numbers)}", ""]
-        lines += [f"from sklearn.base import {', '.join(used)}"]
+        if "np.nan" in text:
+            lines.append("import numpy as np")
+        lines += [f"from sklearn.base import {', '.join(name for name in used if name != 'NamedFeaturesOutMixin')}"]
         if words:
             lines.append(f"from sklearn.utils._param_validation import {', '.join(words)}")
-        lines += ["", "from samebits._estimator import Estimator", "",
+        lines += ["", f"from samebits._estimator import Estimator{', NamedFeaturesOutMixin' if 'NamedFeaturesOutMixin' in used else ''}", "",
                   f"__all__ = {[a['class'] for a in own]}".replace("'", '"'), "", "", text, ""]
         with open(os.path.join(out, f"{module}.py"), "w", encoding="utf-8") as file:
             file.write("\n".join(lines))

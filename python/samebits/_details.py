@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What an estimator does in Python beyond its rows: attributes that scikit-learn spells otherwise, results that are names."""
+import warnings
+
 import numpy as np
+from sklearn.impute import MissingIndicator
 
 
 def before_fit(estimator, X, y):
@@ -19,12 +22,40 @@ def after_fit(estimator):
         if len(set(seen.tolist())) == 1:
             one = seen.tolist()[0]
             estimator.n_samples_seen_ = int(one) if one.is_integer() else one
+    if name == "SimpleImputer":
+        estimator.indicator_ = _indicator(estimator) if estimator.add_indicator else None
     if name == "LinearRegression" and not estimator.fit_intercept and not np.ndim(estimator.intercept_):
         estimator.intercept_ = 0.0
 
 
+def _indicator(estimator):
+    """scikit-learn's own, as the fit of the imputer leaves it."""
+    indicator = MissingIndicator(missing_values=estimator.missing_values, error_on_new=False)
+    indicator.features_ = estimator._model.array("indicator_features")  # pylint: disable=protected-access
+    indicator.n_features_in_ = indicator._n_features = len(estimator.statistics_)  # pylint: disable=protected-access
+    indicator._precomputed = False  # pylint: disable=protected-access
+    return indicator
+
+
+def names_out(estimator, names):
+    """Names of the columns of a transform, from those of the features."""
+    kept = [name for name, value in zip(names, estimator.statistics_.tolist()) if value == value]
+    marked = [] if estimator.indicator_ is None else estimator.indicator_.get_feature_names_out(names).tolist()
+    return np.array(kept + marked, dtype=object)
+
+
+def _say_what_is_left_out(estimator):
+    left_out = np.array([j for j, value in enumerate(estimator.statistics_.tolist()) if value != value])
+    if len(left_out):
+        left_out = estimator.feature_names_in_[left_out] if hasattr(estimator, "feature_names_in_") else left_out
+        warnings.warn(f"Skipping features without any observed values: {left_out}. At least one non-missing value is needed for imputation "
+                      f"with strategy='{estimator.strategy}'.", stacklevel=4)
+
+
 def result(estimator, method, out):
     """Classes by their names."""
+    if method == "transform" and hasattr(estimator, "statistics_"):
+        _say_what_is_left_out(estimator)
     if method == "predict" and "classes" in estimator._input.split():  # pylint: disable=protected-access
         return estimator.classes_[out]
     return out

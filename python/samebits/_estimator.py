@@ -9,7 +9,7 @@ import numpy as np
 from sklearn import exceptions
 from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_feature_names_in, _check_sample_weight, check_array, check_is_fitted, validate_data
 
 from samebits import _details, _library
 
@@ -50,6 +50,15 @@ def _canonical(X):
     return X
 
 
+class NamedFeaturesOutMixin:
+    """A transformer whose columns have names of their own."""
+
+    def get_feature_names_out(self, input_features=None):
+        """The names of the columns that transform gives."""
+        check_is_fitted(self)
+        return _details.names_out(self, _check_feature_names_in(self, input_features))
+
+
 class Estimator(BaseEstimator):
     """An estimator whose arithmetic is all in the library."""
 
@@ -69,12 +78,15 @@ class Estimator(BaseEstimator):
 
     # ---- from numpy to the library
 
-    def _validated(self, X, reset, y=None):
+    def _validated(self, X, reset, y=None, back=False):
         words = self._input.split()
         # (whether X is finite is looked at once, in the library)
         rules = {"dtype": _REAL, "order": "C", "reset": reset, "ensure_all_finite": False, "accept_sparse": "csr" if "sparse" in words else False}
         if hasattr(X, "__dlpack__") and not hasattr(X, "__array__"):
             X = np.from_dlpack(X)
+        if back:  # (columns of a result: the library knows how many)
+            del rules["reset"]
+            return _canonical(check_array(X, **rules)), None
         if y is None:
             return _canonical(validate_data(self, X, **rules)), None
         if "classes" in words:
@@ -136,7 +148,7 @@ class Estimator(BaseEstimator):
 
     def _call(self, method, X, **data):
         check_is_fitted(self)
-        X, _ = self._validated(X, False)
+        X, _ = self._validated(X, False, back=method == "inverse_transform")
         return _details.result(self, method, self._model.call(method, X, **data))
 
     def _score(self, X, y=None, sample_weight=None):

@@ -5,9 +5,9 @@
 
 #include <string.h>
 
-sb_status sbi_read_reals(sb_context *ctx, const sb_array *a, double **out, sb_error *err) {
+static sb_status read_reals(const sbi_allocator *allocator, const sb_array *a, double **out, sb_error *err) {
     const size_t item = sbi_dtype_size(a->dtype);
-    double *numbers = sbi_allocate(&ctx->allocator, a->size, sizeof *numbers, err);
+    double *numbers = sbi_allocate(allocator, a->size, sizeof *numbers, err);
     char *raw = (char *)numbers; // narrow elements are read into the upper part, then widened from below
     sb_status status = numbers ? SB_OK : SB_ERR_MEMORY;
     if (status == SB_OK) {
@@ -31,8 +31,14 @@ sb_status sbi_read_reals(sb_context *ctx, const sb_array *a, double **out, sb_er
     if (status == SB_OK)
         *out = numbers;
     else
-        sbi_release(&ctx->allocator, numbers);
+        sbi_release(allocator, numbers);
     return status;
+}
+
+sb_status sbi_read_reals(sb_context *ctx, const sb_array *a, double **out, sb_error *err) { return read_reals(&ctx->allocator, a, out, err); }
+
+sb_status sbi_model_numbers(const sb_model *model, const char *name, double **out, sb_error *err) {
+    return read_reals(&model->allocator, sbi_model_array(model, name), out, err);
 }
 
 sb_status sbi_write_reals(sb_context *ctx, const double *values, sb_array *to, sb_error *err) {

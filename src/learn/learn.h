@@ -117,6 +117,8 @@ sb_status sbi_call_progress(const sbi_call *call, int64_t done, int64_t total, s
 // ---- host_numbers.c: arrays as numbers of the host
 // All elements as doubles (float32, float64, integers below 2^53); to be released with the context's allocator.
 sb_status sbi_read_reals(sb_context *ctx, const sb_array *a, double **out, sb_error *err);
+// The same of an array that the model has; to be released with the model's allocator.
+sb_status sbi_model_numbers(const sb_model *model, const char *name, double **out, sb_error *err);
 sb_status sbi_write_reals(sb_context *ctx, const double *values, sb_array *to, sb_error *err); // rounded to to's dtype
 // x, or where its dtype is another real one a new array *made (to be freed) of the same numbers, rounded once.
 sb_status sbi_array_as(sb_context *ctx, sb_dtype dtype, const sb_array *x, const sb_array **out, sb_array **made, sb_error *err);

@@ -298,6 +298,13 @@ static const sbi_method_row *find_method(const sb_model *model, const char *name
 
 static bool is_fit(const sbi_method_row *m) { return !*m->dtype; }
 
+// How many features x must have, -1: any. A partial_fit goes on with those of the fit; the way back begins with what transform gives.
+static int64_t width_of(const sb_model *model, const sbi_method_row *method) {
+    const sbi_method_row *forth = strcmp(method->name, "inverse_transform") == 0 ? find_method(model, "transform") : NULL;
+    if (is_fit(method) && strcmp(method->name, "partial_fit") != 0) return -1;
+    return sbi_model_size(model, forth && strlen(forth->shape) > 2 ? forth->shape + 2 : "d"); // ("n out")
+}
+
 // One pass for what is finite; only what is not is looked at number by number.
 static sb_status check_finite(sb_context *ctx, const sb_array *x, const char *name, bool nan, sb_error *err) {
     sb_array *most = NULL;
@@ -368,8 +375,8 @@ static sb_status check_data(const sb_data *data, const sbi_method_row *method, s
     if (call->d < 1)
         return sbi_fail(err, SB_ERR_EMPTY, "x", "Found array with 0 feature(s) (shape=(%lld, 0)) while a minimum of 1 is required by %s.",
                         (long long)call->n, name);
-    int64_t known = sbi_model_size(call->model, "d");
-    if ((!is_fit(method) || strcmp(method->name, "partial_fit") == 0) && known >= 0 && known != call->d)
+    int64_t known = width_of(call->model, method);
+    if (known >= 0 && known != call->d)
         return sbi_fail(err, SB_ERR_SHAPE, "x", "X has %lld features, but %s is expecting %lld features as input", (long long)call->d,
                         name, (long long)known);
     if ((status = check_finite(call->ctx, call->x, "x", sbi_row_has(input, "nan"), err))) return status;

@@ -196,6 +196,11 @@ static bool read_alternative(const char *a, int length, const char *text, sbi_va
         out->integer = strcmp(text, "true") == 0;
         return out->integer || strcmp(text, "false") == 0;
     }
+    if (begins(a, length, "nan")) {
+        out->kind = SBI_REAL;
+        out->real = __builtin_nan("");
+        return strcmp(text, "nan") == 0;
+    }
     if (begins(a, length, "int")) {
         out->kind = SBI_INTEGER;
         if (!read_integer(text, &out->integer)) return false;
@@ -236,7 +241,7 @@ static void add_real(sbi_text *out, double x) {
     if (x - x == 0.0)
         sbi_text_add_real(out, x);
     else
-        sbi_text_add(out, "inf");
+        sbi_text_add(out, x != x ? "nan" : "inf");
 }
 
 void sbi_value_write(const sbi_value *value, sbi_text *out) {

@@ -31,12 +31,22 @@ static void report_arrays(sbi_lane_run *run, const sb_model *model, int way, sb_
     }
 }
 
+// X; on the way back, where transform gives another width, what transform gives.
+static sb_array *input_of(sbi_lane_run *run, const sb_model *model, const sbi_method_row *row, const sb_data *data, sb_array **made, sb_error *err) {
+    const sbi_method_row *m = model->algorithm.methods;
+    sb_array *x;
+    memcpy(&x, &data->x, sizeof x);
+    while (m->name && strcmp(m->name, "transform") != 0) m++;
+    if (strcmp(row->name, "inverse_transform") != 0 || !m->name || strcmp(m->shape, "n d") == 0) return x;
+    sbi_lane_do(run, sb_model_call(run->ctx, model, "transform", data, made, err));
+    return *made;
+}
+
 static void report_method(sbi_lane_run *run, const sb_model *model, const sbi_method_row *row, int way, sb_data data, sb_error *err) {
     char cell[64];
     const int64_t n = data.x ? data.x->shape[0] : 0;
     const bool rows = *row->shape == 'n' && (row->shape[1] == ' ' || !row->shape[1]);
-    sb_array *x, *all = NULL, *part = NULL;
-    memcpy(&x, &data.x, sizeof x);
+    sb_array *made = NULL, *x = input_of(run, model, row, &data, &made, err), *all = NULL, *part = NULL;
     for (sbi_part p = rows ? sbi_lane_first(run, n) : (sbi_part){0, n, n}; p.count && run->status == SB_OK; p = rows ? sbi_lane_next(run, p) : (sbi_part){0}) {
         data.x = sbi_lane_part(run, x, p);
         sbi_lane_do(run, sb_model_call(run->ctx, model, row->name, &data, &part, err));
@@ -55,6 +65,7 @@ static void report_method(sbi_lane_run *run, const sb_model *model, const sbi_me
     }
     snprintf(cell, sizeof cell, "%d.%s", way, row->name);
     if (rows && run->status == SB_OK) sbi_lane_cell(run, cell, all, err);
+    sb_array_free(made);
 }
 
 static sb_status run_estimator(sbi_lane_run *run, sb_error *err) {
