@@ -30,27 +30,30 @@ def table(np, n, d, dtype, centres=8):
 
 
 def cases(np, names, short):
-    from sklearn import cluster, linear_model, preprocessing
+    from sklearn import cluster, linear_model, naive_bayes, preprocessing
     import samebits.cluster
     import samebits.linear_model
+    import samebits.naive_bayes
     import samebits.preprocessing
     shapes = [(100_000, 16), (20_000, 220)] if short else [(1_000_000, 16), (200_000, 220), (20_000, 2_000)]
     for dtype in (np.float32, np.float64):
         for n, d in shapes:
             X = table(np, n, d, dtype)
             y = (X @ np.ones(d, dtype) + X[:, 0]).astype(dtype)
+            classes = (y > 0).astype(int) + (y > d)
             kinds = {
                 "StandardScaler": (samebits.preprocessing.StandardScaler(), preprocessing.StandardScaler(), "transform", lambda own, theirs: ""),
                 "LinearRegression": (samebits.linear_model.LinearRegression(), linear_model.LinearRegression(), "predict",
                                      lambda own, theirs: f"error {abs(own.coef_ - 1)[1:].max():.1e} {abs(theirs.coef_ - 1)[1:].max():.1e}"),
+                "GaussianNB": (samebits.naive_bayes.GaussianNB(), naive_bayes.GaussianNB(), "predict", lambda own, theirs: f"same {(own.predict(X) == theirs.predict(X)).mean():.6f}", classes),
                 "KMeans": (samebits.cluster.KMeans(8, init=X[:8].copy(), n_init=1, max_iter=20, tol=0), cluster.KMeans(8, init=X[:8].copy(), n_init=1, max_iter=20, tol=0),
                            "predict", lambda own, theirs: f"inertia {own.inertia_ / theirs.inertia_:.6f}, rounds {own.n_iter_} {theirs.n_iter_}"),
                 "KMeans++": (samebits.cluster.KMeans(8, n_init=1, max_iter=1, random_state=1), cluster.KMeans(8, n_init=1, max_iter=1, random_state=1),
                              "predict", lambda own, theirs: ""),
             }
-            for name, (own, theirs, method, quality) in kinds.items():
+            for name, (own, theirs, method, quality, *target) in kinds.items():
                 if not names or name in names:
-                    yield name, f"{n} x {d} {np.dtype(dtype).name}", X, y, own, theirs, method, quality
+                    yield name, f"{n} x {d} {np.dtype(dtype).name}", X, *(target or [y]), own, theirs, method, quality
 
 
 def clock(call):

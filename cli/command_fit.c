@@ -14,10 +14,11 @@ typedef struct job {
     const char *settings[SETTINGS]; // "n_clusters=8"
     int setting_count;
     bool narrow, quiet;
+    const char *classes; // of a classifier: the names of the model's classes, once there are some
     // what is made of them
     sb_context *ctx;
     sb_table *table;
-    sb_array *rest, *picked, *column; // of the data where the target is a column; the weights
+    sb_array *rest, *picked, *column, *labels; // of the data where the target is a column; the weights; numbers of classes
     sb_table *targets, *weight_table;
     sb_model *model;
 } job;
@@ -34,39 +35,52 @@ static bool take_setting(void *to, const char *value) {
 
 static bool is_file(const char *path) { return access(path, R_OK) == 0; }
 
+// A csv file of one column is a vector.
+static sb_status flatten(const sb_array **a, sb_array **made, sb_error *err) {
+    sb_array *whole;
+    if (!*a || sb_array_ndim(*a) != 2 || sb_array_shape(*a)[1] != 1) {
+        return SB_OK;
+    }
+    memcpy(&whole, a, sizeof whole);
+    sb_status status = sb_array_reshape(whole, 1, sb_array_shape(*a), made, err);
+    *a = *made;
+    return status;
+}
+
+// The target's words and numbers as numbers of classes: those that the model has, else its own.
+static sb_status read_classes(job *j, sb_data *data, sb_table *from, const char *column, sb_error *err) {
+    sb_status status = sb_table_labels(j->ctx, from, column, j->classes, &j->labels, j->classes ? NULL : &data->classes, err);
+    data->y = j->labels;
+    return status;
+}
+
 // x, and y where it is asked for: a file of its own, else a column of the data.
 static sb_status read_data(job *j, sb_data *data, sb_error *err) {
     const sb_dtype dtype = j->narrow ? SB_F32 : (sb_dtype)0;
-    sb_status status = sb_table_read(j->ctx, j->data, dtype, &j->table, err);
+    const bool apart = j->target && is_file(j->target), classes = sb_algorithm_takes(sb_model_algorithm(j->model), "classes");
+    sb_status status = j->target && !apart && classes ? sb_table_read_words(j->ctx, j->data, dtype, j->target, &j->table, err)
+                                                      : sb_table_read(j->ctx, j->data, dtype, &j->table, err);
     if (status == SB_OK) {
         data->x = sb_table_array(j->table);
     }
-    if (status == SB_OK && j->target && is_file(j->target)) {
-        status = sb_table_read(j->ctx, j->target, dtype, &j->targets, err);
+    if (status == SB_OK && apart) {
+        status = classes ? sb_table_read_words(j->ctx, j->target, 0, NULL, &j->targets, err) : sb_table_read(j->ctx, j->target, dtype, &j->targets, err);
         data->y = status == SB_OK ? sb_table_array(j->targets) : NULL;
     } else if (status == SB_OK && j->target) {
         status = sb_table_split(j->ctx, j->table, j->target, &j->rest, &j->picked, err);
         data->x = j->rest;
         data->y = j->picked;
     }
+    if (status == SB_OK && j->target && classes) {
+        status = read_classes(j, data, apart ? j->targets : j->table, apart ? NULL : j->target, err);
+    } else if (status == SB_OK && apart) {
+        status = flatten(&data->y, &j->picked, err);
+    }
     if (status == SB_OK && j->weights) {
         status = sb_table_read(j->ctx, j->weights, SB_F64, &j->weight_table, err);
         data->weights = status == SB_OK ? sb_table_array(j->weight_table) : NULL;
     }
-    // A csv file of one column is a vector.
-    if (status == SB_OK && data->y == sb_table_array(j->targets) && data->y && sb_array_ndim(data->y) == 2 && sb_array_shape(data->y)[1] == 1) {
-        sb_array *whole;
-        memcpy(&whole, &data->y, sizeof whole);
-        status = sb_array_reshape(whole, 1, sb_array_shape(data->y), &j->picked, err);
-        data->y = j->picked;
-    }
-    if (status == SB_OK && data->weights && sb_array_ndim(data->weights) == 2 && sb_array_shape(data->weights)[1] == 1) {
-        sb_array *whole;
-        memcpy(&whole, &data->weights, sizeof whole);
-        status = sb_array_reshape(whole, 1, sb_array_shape(data->weights), &j->column, err);
-        data->weights = j->column;
-    }
-    return status;
+    return status == SB_OK ? flatten(&data->weights, &j->column, err) : status;
 }
 
 static void free_job(job *j) {
@@ -74,6 +88,7 @@ static void free_job(job *j) {
     sb_array_free(j->rest);
     sb_array_free(j->picked);
     sb_array_free(j->column);
+    sb_array_free(j->labels);
     sb_table_free(j->table);
     sb_table_free(j->targets);
     sb_table_free(j->weight_table);
@@ -147,7 +162,7 @@ static sb_status print_digest(const job *j, sb_error *err) {
 
 #define TABLE_FLAGS(j) \
     {"--data", CLI_TEXT, &(j).data, 0, 0, "FILE", "the table X: .npy, or csv (a first line of names is a header)"}, \
-    {"--target", CLI_TEXT, &(j).target, 0, 0, "Y", "the target: a file, or a column of the data by its name or its number from 0"}, \
+    {"--target", CLI_TEXT, &(j).target, 0, 0, "Y", "the target: a file, or a column of the data by its name or its number from 0; of a classifier words or numbers"}, \
     {"--weights", CLI_TEXT, &(j).weights, 0, 0, "FILE", "a weight a row"}, \
     {"--float32", CLI_SWITCH, &(j).narrow, 0, 0, NULL, "read the numbers as float32 (float64, or what an .npy file holds)"}
 
@@ -188,12 +203,17 @@ static sb_status call(job *j, const char *method, const char *path, sb_array **o
         status = sb_model_load(j->ctx, path, &j->model, err);
     }
     if (status == SB_OK) {
+        j->classes = sb_model_note(j->model, "classes");
         status = read_data(j, &data, err);
     }
     if (status == SB_OK) {
         status = sb_model_call(j->ctx, j->model, method, &data, out, err);
     }
-    return status == SB_OK && j->out ? sb_array_save(*out, j->out, err) : status;
+    if (status != SB_OK || !j->out) {
+        return status;
+    }
+    const bool labels = strcmp(method, "predict") == 0 && sb_algorithm_takes(sb_model_algorithm(j->model), "classes");
+    return labels ? sb_labels_save(j->ctx, *out, j->classes, j->out, err) : sb_array_save(*out, j->out, err);
 }
 
 // One number, in full.

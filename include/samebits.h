@@ -487,10 +487,15 @@ typedef struct sb_data {
     // int32 or int64. Results have the bits of the dense matrix. Else SB_ERR_ARGUMENT.
     const sb_array *indptr, *indices; // [n + 1], [count]; NULL: x is dense
     int64_t columns;                  // d
+    // fit of a classifier: the names of its classes, a JSON array of words ("[\"no\", \"yes\"]", ascending by their bytes), of whole numbers,
+    // or of false and true; they become the model's note "classes". NULL: numbers from 0, as many as y has; of a partial_fit that goes
+    // on those that are there. Names that are not in order or other ones than before, a y beyond them: SB_ERR_ARGUMENT.
+    const char *classes;
 } sb_data;
 
 SB_API int64_t sb_algorithm_count(void);
 SB_API const char *sb_algorithm_name(int64_t index); // "kmeans"; NULL beyond the last
+SB_API int sb_algorithm_takes(const char *algorithm, const char *word); // 1 where `input` in its row has the word: "classes" "weights" ...
 
 // A model with default parameters. No such algorithm: SB_ERR_ARGUMENT.
 SB_API sb_status sb_model_new(sb_context *ctx, const char *algorithm, sb_model **out, sb_error *err);
@@ -535,7 +540,20 @@ SB_API sb_status sb_table_read(sb_context *ctx, const char *path, sb_dtype dtype
 SB_API void sb_table_free(sb_table *table); // NULL is fine
 SB_API const sb_array *sb_table_array(const sb_table *table);                // the table's own
 SB_API const char *sb_table_name(const sb_table *table, int64_t column);     // of the header; NULL where there is none
-// One column, by its name or its number from 0, as picked[n], and the others. No such column: SB_ERR_ARGUMENT.
+// The same, where a csv column (by its name or its number from 0; NULL: any of them) may hold words. One that does holds the place
+// of each word among its words, ascending by their bytes, or NaN where nothing stands; sb_table_word says which: NULL beyond the
+// last, and for a column of numbers. Words are UTF-8 without NULs, else SB_ERR_FORMAT; a table of nothing but words begins with a header.
+SB_API sb_status sb_table_read_words(sb_context *ctx, const char *path, sb_dtype dtype, const char *column, sb_table **out, sb_error *err);
+SB_API const char *sb_table_word(const sb_table *table, int64_t column, int64_t number);
+// The labels that stand in a column (NULL: the only one) as numbers of classes, y[n] int64. With `classes`, as in sb_data: the place
+// of each among them, and as many as there are for one that is not among them. With NULL the classes are the column's distinct
+// labels, and names (the table's own; may be NULL) says them. One that is missing: SB_ERR_NONFINITE; no whole number: SB_ERR_ARGUMENT.
+SB_API sb_status sb_table_labels(sb_context *ctx, sb_table *table, const char *column, const char *classes, sb_array **y, const char **names, sb_error *err);
+// Numbers of classes into a file by their names: words into csv (else SB_ERR_UNSUPPORTED), numbers as sb_array_save does. A number
+// that is no class: SB_ERR_ARGUMENT.
+SB_API sb_status sb_labels_save(sb_context *ctx, const sb_array *numbers, const char *classes, const char *path, sb_error *err);
+// One column, by its name or its number from 0, as picked[n], and the others. No such column: SB_ERR_ARGUMENT; words among the
+// others: SB_ERR_FORMAT.
 SB_API sb_status sb_table_split(sb_context *ctx, const sb_table *table, const char *column, sb_array **rest, sb_array **picked, sb_error *err);
 // An array into a file, at once or not at all: csv where the path ends in .csv (decimals that read back the same), else npy.
 SB_API sb_status sb_array_save(const sb_array *a, const char *path, sb_error *err);

@@ -113,6 +113,23 @@ void REF(ref_distances)(int64_t n, int64_t m, int64_t d, int root, const REAL *x
         }
 }
 
+// The logarithm of a density whose axes are those of the table: start - S((x - mean)^2 scale) / 2.
+void REF(ref_gaussians)(int64_t n, int64_t m, int64_t d, const REAL *x, const double *mean, const double *scale, const double *start,
+                        double *out) {
+    double *term = ref_memory(d, sizeof *term);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t c = 0; c < m; c++) {
+            for (int64_t j = 0; j < d; j++) {
+                double t = (double)x[i * d + j] - mean[c * d + j];
+                t = t * t;
+                term[j] = t * scale[c * d + j];
+            }
+            double half = 0.5 * ref_sum(d, term, NULL);
+            out[i * m + c] = ref_canon64(start[c] - half);
+        }
+    free(term);
+}
+
 // "the lowest on a tie; a NaN is never picked while a number remains".
 void REF(ref_nearest)(int64_t n, int64_t m, int64_t d, const REAL *x, const REAL *c, int32_t *label, double *distance) {
     for (int64_t i = 0; i < n; i++) {

@@ -257,6 +257,7 @@ void ref_moments_f32(int64_t n, int64_t d, const float *x, const double *w, doub
 void ref_segments_f32(int64_t n, int64_t d, int64_t k, const float *x, const int32_t *label, const double *w, double *sums,
                       double *totals);
 void ref_distances_f32(int64_t n, int64_t m, int64_t d, int root, const float *x, const float *c, void *out);
+void ref_gaussians_f32(int64_t n, int64_t m, int64_t d, const float *x, const double *mean, const double *scale, const double *start, double *out);
 void ref_nearest_f32(int64_t n, int64_t m, int64_t d, const float *x, const float *c, int32_t *label, double *distance);
 void ref_columns_f64(int64_t n, int64_t d, int back, const double *x, const double *a, const double *b, int wide,
                      void *y);
@@ -264,5 +265,6 @@ void ref_moments_f64(int64_t n, int64_t d, const double *x, const double *w, dou
 void ref_segments_f64(int64_t n, int64_t d, int64_t k, const double *x, const int32_t *label, const double *w, double *sums,
                       double *totals);
 void ref_distances_f64(int64_t n, int64_t m, int64_t d, int root, const double *x, const double *c, void *out);
+void ref_gaussians_f64(int64_t n, int64_t m, int64_t d, const double *x, const double *mean, const double *scale, const double *start, double *out);
 void ref_nearest_f64(int64_t n, int64_t m, int64_t d, const double *x, const double *c, int32_t *label, double *distance);
 #endif

@@ -12,9 +12,10 @@ import tempfile
 import warnings
 
 import numpy as np
+import pandas as pd
 import scipy.sparse
 import sklearn.datasets
-from sklearn import base, cluster, impute, linear_model, preprocessing
+from sklearn import base, cluster, impute, linear_model, naive_bayes, preprocessing
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -26,6 +27,7 @@ from samebits._classes import CLASSES
 from samebits.cluster import KMeans
 from samebits.impute import SimpleImputer
 from samebits.linear_model import LinearRegression
+from samebits.naive_bayes import GaussianNB
 from samebits.preprocessing import MinMaxScaler, StandardScaler
 
 # Checks that scikit-learn's own estimator of that name fails, too, and why.
@@ -151,6 +153,41 @@ def imputed():
     check(list(own.fit_transform(frame).columns) == list(theirs.fit_transform(frame).columns), "a frame")
 
 
+def classifiers():
+    for load in (sklearn.datasets.load_iris, sklearn.datasets.load_digits, sklearn.datasets.load_wine, sklearn.datasets.load_breast_cancer):
+        data = load()
+        X, y = data.data, data.target_names[data.target]
+        for kind in (np.float64, np.float32):
+            own, theirs = GaussianNB().fit(X.astype(kind), y), naive_bayes.GaussianNB().fit(X.astype(kind).astype(np.float64), y)
+            check(np.allclose(own.theta_, theirs.theta_, rtol=1e-5) and np.allclose(own.var_, theirs.var_, rtol=1e-4) and np.array_equal(own.class_count_, theirs.class_count_), "means and variances")
+            check(np.array_equal(own.predict(X), theirs.predict(X)) and own.score(X, y) == theirs.score(X, y) and own.epsilon_ / theirs.epsilon_ - 1 < 1e-5, "labels")
+            check(np.allclose(own.predict_proba(X), theirs.predict_proba(X), atol=1e-5) and np.array_equal(own.classes_, theirs.classes_), "probabilities")
+        priors, weights = np.full(len(own.classes_), 1 / len(own.classes_)), np.arange(len(y)) % 3 + 0.5
+        own, theirs = GaussianNB(priors=priors).fit(X, y, weights), naive_bayes.GaussianNB(priors=priors).fit(X, y, weights)
+        check(np.allclose(own.theta_, theirs.theta_) and np.allclose(own.var_ - own.epsilon_, theirs.var_ - theirs.epsilon_, atol=1e-9), "weights") # (epsilon: see the page)
+        check(abs(own.score(X, y, weights) - theirs.score(X, y, weights)) < 0.002, "weighted score")
+        parts = GaussianNB()
+        for i in range(0, len(y), 50):
+            parts.partial_fit(X[i:i + 50], y[i:i + 50], classes=own.classes_)
+        whole = GaussianNB().fit(X, y)
+        check(np.allclose(parts.theta_, whole.theta_, rtol=1e-12) and np.allclose(parts.var_, whole.var_, rtol=1e-9), "in parts")
+    with tempfile.TemporaryDirectory() as folder: # the same labels, the same bytes, the same words back
+        path, table, out = (os.path.join(folder, name) for name in ("m", "t.csv", "p.csv"))
+        X, y = sklearn.datasets.load_iris(return_X_y=True)
+        for names in (np.array(["\u00e9t\u00e9", "a,b", "z"]), np.array([7, -1, 3]), np.array([3.0, 1.0, 2.0]), np.array(["b", "a", "c"], dtype=object)):
+            labels = names[y]
+            with open(table, "w", encoding="utf-8") as file:
+                file.write("a,b,c,d,label\n" + "".join(",".join(repr(float(cell)) for cell in row) + f',"{label}"\n' for row, label in zip(X, labels)))
+            subprocess.run([os.environ["SAMEBITS_COMMAND"], "fit", "gaussian_nb", "--data", table, "--target", "label", "--out", path], check=True, capture_output=True)
+            subprocess.run([os.environ["SAMEBITS_COMMAND"], "predict", path, "--data", table, "--target", "label", "--out", out], check=True)
+            model = GaussianNB().fit(X, labels)
+            with open(path, "rb") as file:
+                check(file.read() == model._model.store(), f"{names}: one file") # pylint: disable=protected-access
+            again, found = samebits.load(path).predict(X), pd.read_csv(out, header=None)[0].to_numpy()
+            check(np.array_equal(again, model.predict(X)) and np.array_equal(found, again), f"{names}: words back")
+        check(samebits.load(path).classes_.tolist() == ["a", "b", "c"] and GaussianNB().fit(X, y == 1).predict(X).dtype == bool, "names")
+
+
 def sparse_data():
     X, y = sklearn.datasets.load_diabetes(return_X_y=True)
     X = np.where(np.arange(X.size).reshape(X.shape) % 3 == 0, X, 0.0)
@@ -164,11 +201,11 @@ def sparse_data():
 
 def same_bits():
     X, y = sklearn.datasets.load_diabetes(return_X_y=True)
-    for make in (lambda: KMeans(5, random_state=3), LinearRegression, StandardScaler, MinMaxScaler, lambda: SimpleImputer(strategy="median", add_indicator=True)):
+    for make in (lambda: KMeans(5, random_state=3), LinearRegression, StandardScaler, MinMaxScaler, lambda: SimpleImputer(strategy="median", add_indicator=True), GaussianNB):
         digests = set()
         for threads in (1, 2, 3, 8):
             with samebits.config_context(threads=threads):
-                model = make().fit(X, y)
+                model = make().fit(X, y > 100 if make is GaussianNB else y)
                 digests.add(model.digest())
         check(len(digests) == 1, "threads reach a digest")
         method = "transform" if hasattr(model, "transform") else "predict"
@@ -176,7 +213,7 @@ def same_bits():
         check(all(np.array_equal(getattr(model, method)(X[i:i + 1])[0], whole[i]) for i in range(0, len(X), 7)), "a row alone")
         for other in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
             check(other.digest() == model.digest() and np.array_equal(getattr(other, method)(X), whole), "pickled")
-        check(not hasattr(base.clone(model), "_model") and base.clone(model).fit(X, y).digest() == model.digest(), "cloned")
+        check(not hasattr(base.clone(model), "_model") and base.clone(model).fit(X, y > 100 if make is GaussianNB else y).digest() == model.digest(), "cloned")
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "m.safetensors")
             model.save(path)
@@ -219,6 +256,10 @@ def errors():
             (lambda: SimpleImputer().fit([[np.inf]]), ValueError, "infinity"), (lambda: SimpleImputer(fill_value="x").fit([[1.0]]), ValueError, "fill_value"),
             (lambda: SimpleImputer().fit([[1.0]]).inverse_transform([[1.0]]), ValueError, "add_indicator=True"),
             (lambda: SimpleImputer(add_indicator=True).fit([[np.nan], [1.0]]).inverse_transform([[1.0]]), ValueError, "expecting 2 features"),
+            (lambda: GaussianNB().partial_fit([[1.0]], [1], classes=[0, 2]), ValueError, "target label(s) [1] in y do not exist"), (lambda: GaussianNB().fit([[1.0]], [np.nan]), ValueError, "Input y contains NaN"),
+            (lambda: GaussianNB().fit([[1.0], [2.0]], [0.5, 1.5]), ValueError, "continuous"), (lambda: GaussianNB(priors=[0.5, 0.6]).fit([[1.0], [2.0]], [0, 1]), ValueError, "sum of the priors"),
+            (lambda: GaussianNB().partial_fit([[1.0]], [1], classes=[0, 1]).partial_fit([[1.0]], [1], classes=[0, 2]), ValueError, "not the same as on last call"),
+            (lambda: GaussianNB().partial_fit([[1.0]], [1]), ValueError, "classes must be passed"),
             (lambda: _library.restore(b"x" * 100), ValueError, "header")):
         try:
             call()
@@ -243,6 +284,7 @@ if __name__ == "__main__":
     agreement()
     scaled_ranges()
     imputed()
+    classifiers()
     sparse_data()
     same_bits()
     machinery()

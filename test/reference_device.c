@@ -241,6 +241,12 @@ static sb_status reference_operation(const sbi_device *device, const sbi_op *op,
         else
             ref_distances_f32(n[0], n[1], n[2], n[3] != 0, in[0], in[1], out[0]);
         return SB_OK;
+    case SBI_OP_GAUSSIAN:
+        if (op->in[0]->dtype == SB_F64)
+            ref_gaussians_f64(n[0], n[1], n[2], in[0], in[1], in[2], in[3], out[0]);
+        else
+            ref_gaussians_f32(n[0], n[1], n[2], in[0], in[1], in[2], in[3], out[0]);
+        return SB_OK;
     case SBI_OP_NEAREST:
         if (op->in[0]->dtype == SB_F64)
             ref_nearest_f64(n[0], n[1], n[2], in[0], in[1], out[0], out[1]);

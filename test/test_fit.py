@@ -80,6 +80,25 @@ def main():
         kind, shape, values = read_npy(at("labels.npy"))
         assert (kind, shape, set(values)) == ("i", [60], {0, 1, 2, 3})
         assert "arrays " in run(0, "digest", at("k"))
+        kinds = ["cat", "dog, big", "\u00e9t\u00e9"]
+        with open(at("words.csv"), "w", encoding="utf-8") as file:
+            file.write("a,b,c,kind\n" + "".join(f'{a!r},{b!r},{c!r},"{kinds[i % 3]}"\n' for i, (a, b, c) in enumerate(rows)))
+        with open(at("kinds.csv"), "w", encoding="utf-8") as file:
+            file.write("kind\n" + "".join(f'"{kinds[i % 3]}"\n' for i in range(60)))
+        with open(at("numbers.csv"), "w", encoding="ascii") as file:
+            file.write("".join(f"{i % 3 * 2 - 1}\n" for i in range(60)))
+        run(0, "fit", "gaussian_nb", "--data", at("words.csv"), "--target", "kind", "--out", at("nb"))
+        run(0, "fit", "gaussian_nb", "--data", at("plain.csv"), "--target", at("kinds.csv"), "--threads", "2", "--out", at("nb2"))
+        assert read(at("nb")) == read(at("nb2"))
+        run(0, "predict", at("nb"), "--data", at("plain.csv"), "--out", at("names.csv"))
+        run(0, "predict", at("nb"), "--data", at("words.csv"), "--target", "kind", "--out", at("names2.csv"))
+        names = read(at("names.csv")).decode().splitlines()
+        assert read(at("names.csv")) == read(at("names2.csv")) and set(names) == {"cat", '"dog, big"', "\u00e9t\u00e9"}
+        right = sum(name.strip('"') == kinds[i % 3] for i, name in enumerate(names))
+        assert float(run(0, "score", at("nb"), "--data", at("words.csv"), "--target", "kind")) == right / 60
+        run(0, "fit", "gaussian_nb", "--data", at("plain.csv"), "--target", at("numbers.csv"), "--out", at("nb3"))
+        run(0, "predict", at("nb3"), "--data", at("plain.csv"), "--out", at("numbers.npy"))
+        assert read_npy(at("numbers.npy")) == ("q", [60], [kinds.index(name.strip('"')) * 2 - 1 for name in names])
         for words, status, *arguments in (
                 ("expected int [1, inf)", 2, "fit", "kmeans", "--set", "n_clusters=0", "--data", at("x.npy"), "--out", at("no")),
                 ("no algorithm", 2, "fit", "k-means", "--data", at("x.npy"), "--out", at("no")),
@@ -87,6 +106,10 @@ def main():
                 ("expected one algorithm", 2, "fit", "kmeans", "--out", at("no")),
                 ("requires y", 2, "fit", "linear_regression", "--data", at("x.npy"), "--out", at("no")),
                 ("no column", 2, "fit", "linear_regression", "--data", at("x.csv"), "--target", "z", "--out", at("no")),
+                ("must end in .csv", 3, "predict", at("nb"), "--data", at("plain.csv"), "--out", at("no")),
+                ("no number", 3, "fit", "gaussian_nb", "--data", at("words.csv"), "--target", "a", "--out", at("no")),
+                ("no whole number", 2, "fit", "gaussian_nb", "--data", at("x.csv"), "--target", "b", "--out", at("no")),
+                ("requires y", 2, "fit", "gaussian_nb", "--data", at("x.csv"), "--out", at("no")),
                 ("expecting 3 features", 3, "predict", at("one"), "--data", at("x.csv"), "--out", at("no")),
                 ("no method", 2, "call", "predict_proba", at("one"), "--data", at("x.npy"), "--out", at("no")),
                 ("gives a table", 2, "predict", at("one"), "--data", at("x.npy")),

@@ -1,53 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Estimators: the mechanism (parameters from text, methods, arrays, files, digests, errors), and small cases with known
 // answers, each at every level and thread count.
-#include "contexts.h"
 #include "folder.h"
 #include "learn.h"
+#include "models.h"
 
 #include <stdio.h>
-
-#define SHAPE(...) ((const int64_t[]){__VA_ARGS__})
-#define FITS(model, method, ...) (sb_model_fit(c.ctx, model, method, &(sb_data){.size = sizeof(sb_data), __VA_ARGS__}, &err) == SB_OK)
-
-static sb_error err;
-
-static sb_model *made(sb_context *ctx, const char *name) {
-    sb_model *model = NULL;
-    CHECK(sb_model_new(ctx, name, &model, &err) == SB_OK, "%s", err.message);
-    if (!model) exit(test_end());
-    return model;
-}
-
-static void set(sb_model *model, const char *name, const char *text) {
-    CHECK(sb_model_set(model, name, text, &err) == SB_OK, "%s", err.message);
-}
-
-// One number of a fitted array.
-static double at(const sb_model *model, const char *name, int64_t index) {
-    const sb_array *a = sb_model_array(model, name);
-    unsigned char bytes[8192] = {0};
-    double d = 0.0;
-    CHECK(a && (size_t)sb_array_size(a) * sb_dtype_size(sb_array_dtype(a)) <= sizeof bytes, "%s", name);
-    if (!a || sb_array_read(a, bytes, (size_t)sb_array_size(a) * sb_dtype_size(sb_array_dtype(a)), &err) != SB_OK) return 0.0;
-    float f;
-    int32_t i;
-    int64_t l;
-    switch (sb_array_dtype(a)) {
-    case SB_F32: memcpy(&f, bytes + 4 * index, 4); return (double)f;
-    case SB_I32: memcpy(&i, bytes + 4 * index, 4); return i;
-    case SB_I64: memcpy(&l, bytes + 8 * index, 8); return (double)l;
-    default: memcpy(&d, bytes + 8 * index, 8); return d;
-    }
-}
-
-static sb_array *called(sb_context *ctx, const sb_model *model, const char *method, const sb_array *x) {
-    sb_array *out = NULL;
-    const sb_data data = {.size = sizeof data, .x = x};
-    CHECK(sb_model_call(ctx, model, method, &data, &out, &err) == SB_OK, "%s: %s", method, err.message);
-    if (!out) exit(test_end());
-    return out;
-}
 
 // ---- the mechanism
 
@@ -604,6 +562,8 @@ static void given_back(void *user, void *block) {
 
 static sb_status whole_life(sb_context *ctx, const char *name, const char *setting, const char *text, sb_error *why) {
     static const double numbers[24] = {1, 2, 9, 4, 5, 1, 7, 8, 2, 3, 3, 6, 1, 2, 9, 0, 5, 4, 4, 8, 1, 2, 2, 7}, goal[8] = {1, 3, 2, 5, 4, 9, 7, 8};
+    static const int64_t numbers_of_classes[8] = {1, 0, 1, 1, 0, 0, 2, 2};
+    const bool classes = sb_algorithm_takes(name, "classes");
     sb_array *x = NULL, *y = NULL, *w = NULL, *out = NULL, *forth = NULL;
     sb_model *model = NULL, *again = NULL;
     sbi_algorithm algorithm;
@@ -611,12 +571,14 @@ static sb_status whole_life(sb_context *ctx, const char *name, const char *setti
     uint8_t digest[32], *bytes = NULL;
     sb_status status;
     if ((status = sb_array_new(ctx, SB_F64, 2, SHAPE(8, 3), &x, why)) || (status = sb_array_write(x, numbers, sizeof numbers, why)) ||
-        (status = sb_array_new(ctx, SB_F64, 1, SHAPE(8), &y, why)) || (status = sb_array_write(y, goal, sizeof goal, why)) ||
+        (status = sb_array_new(ctx, classes ? SB_I64 : SB_F64, 1, SHAPE(8), &y, why)) ||
+        (status = sb_array_write(y, classes ? (const void *)numbers_of_classes : goal, sizeof goal, why)) ||
         (status = sb_array_new(ctx, SB_F64, 1, SHAPE(8), &w, why)) || (status = sb_array_write(w, goal, sizeof goal, why)) ||
         (status = sb_model_new(ctx, name, &model, why)) || (setting && (status = sb_model_set(model, setting, text, why))))
         goto done;
     sbi_algorithm_find(name, &algorithm);
-    const sb_data data = {.size = sizeof data, .x = x, .y = y, .weights = sbi_row_has(algorithm.input, "weights") ? w : NULL};
+    const sb_data data = {.size = sizeof data, .x = x, .y = y, .weights = sbi_row_has(algorithm.input, "weights") ? w : NULL,
+                          .classes = classes ? "[\"a\", \"b\", \"c\"]" : NULL};
     if ((status = sb_model_fit(ctx, model, "fit", &data, why)) || (status = sb_model_digest(ctx, model, digest, why)) ||
         (status = sb_model_store(model, NULL, 0, &size, why)))
         goto done;
@@ -641,7 +603,7 @@ done:
 }
 
 static void test_memory(void) {
-    static const struct { const char *name, *setting, *text; } lives[] = {{"kmeans", "n_clusters", "2"}, {"linear_regression", NULL, NULL}, {"standard_scaler", NULL, NULL},
+    static const struct { const char *name, *setting, *text; } lives[] = {{"gaussian_nb", NULL, NULL}, {"kmeans", "n_clusters", "2"}, {"linear_regression", NULL, NULL}, {"standard_scaler", NULL, NULL},
                                                                                   {"min_max_scaler", "clip", "true"}, {"simple_imputer", "add_indicator", "true"}};
     for (size_t i = 0; i < sizeof lives / sizeof *lives; i++) {
         bool whole = false;

@@ -152,8 +152,9 @@ def method_text(a, m):
     weights, y = "weights" in words, "y" if needs_y else "y=None"
     name = m["name"]
     if not m["dtype"]:
-        arguments = f"self, X, {y}" + (", sample_weight=None" if weights else "")
-        call = f'self._fit("{name}", X, y' + (", sample_weight)" if weights else ")")
+        named = name == "partial_fit" and "classes" in words
+        arguments = f"self, X, {y}" + (", classes=None" if named else "") + (", sample_weight=None" if weights else "")
+        call = f'self._fit("{name}", X, y' + (", sample_weight" if weights else "") + (", classes=classes)" if named else ")")
         result = "self"
     elif name == "score":
         arguments = f"self, X, {y}" + (", sample_weight=None" if weights else "")
@@ -167,6 +168,8 @@ def method_text(a, m):
     if "y" in arguments.split("X")[1]:
         lines.append("        y : " + (("array of shape (n_samples,)" + (" or (n_samples, n_targets)" if "targets" in words else "")) if needs_y
                                        else "None, not used; there for scikit-learn's sake"))
+    if "classes=" in arguments:
+        lines.append("        classes : array of all classes that will come; needed at the first call")
     if "sample_weight" in arguments:
         lines.append("        sample_weight : array of shape (n_samples,) or None")
     lines += ["", "        Returns", "        -------", f"        {result}", '        """', f"        return {call}"]

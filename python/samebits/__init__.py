@@ -43,7 +43,7 @@ def load(path):
     if names:
         estimator.feature_names_in_ = _np.array(_json.loads(names), dtype=object)
     if classes:
-        estimator.classes_ = _np.array(_json.loads(classes), dtype=object)
+        estimator.classes_ = _np.array(_json.loads(classes))
     return estimator
 
 

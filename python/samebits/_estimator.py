@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 from sklearn import exceptions
 from sklearn.base import BaseEstimator
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.multiclass import _check_partial_fit_first_call, check_classification_targets
 from sklearn.utils.validation import _check_feature_names_in, _check_sample_weight, check_array, check_is_fitted, validate_data
 
 from samebits import _details, _library
@@ -96,10 +96,22 @@ class Estimator(BaseEstimator):
         X, y = validate_data(self, X, y, multi_output="targets" in words, y_numeric=True, **rules)
         return _canonical(X), y if y.dtype in _REAL else y.astype(np.float64)
 
-    def _encoded(self, y):
-        """Numbers of classes, which are kept in classes_."""
-        self.classes_, numbers = np.unique(y, return_inverse=True)
-        return numbers.astype(np.int64)
+    def _encoded(self, method, y, classes):
+        """Numbers of classes, which are kept in classes_; those of partial_fit are named at its first call."""
+        if method == "fit":
+            self.classes_, numbers = np.unique(y, return_inverse=True)
+            return numbers.astype(np.int64)
+        _check_partial_fit_first_call(self, classes)
+        numbers = self._numbers(y)
+        strangers = np.unique(y[numbers == len(self.classes_)])
+        if len(strangers):
+            raise ValueError(f"The target label(s) {strangers} in y do not exist in the initial classes {self.classes_}")
+        return numbers
+
+    def _numbers(self, y):
+        """The place of each label in classes_, len(classes_) for one that is not there."""
+        places = {name: number for number, name in enumerate(self.classes_.tolist())}
+        return np.array([places.get(name, len(places)) for name in y.tolist()], dtype=np.int64)
 
     def _new_model(self):
         model = _library.Model(self._algorithm)
@@ -114,7 +126,7 @@ class Estimator(BaseEstimator):
             model.set(name, value if isinstance(value, np.ndarray) else _text(value))
         return model
 
-    def _fit(self, method, X, y=None, sample_weight=None):
+    def _fit(self, method, X, y=None, sample_weight=None, classes=None):
         self._validate_params()
         goes_on = method == "partial_fit" and hasattr(self, "_model")
         words = self._input.split()
@@ -123,15 +135,15 @@ class Estimator(BaseEstimator):
             raise ValueError(f"requires y to be passed, but the target y is None: {type(self).__name__} needs it")
         X, y = self._validated(X, not goes_on, y if needs_y else None)
         weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        names = None
         if "classes" in words:
-            y = self._encoded(y)
+            y = self._encoded(method, y, classes)
+            names = json.dumps(self.classes_.tolist(), default=str)
         _details.before_fit(self, X, y)
         model = self._model if goes_on else self._new_model()
         if hasattr(self, "feature_names_in_"):
             model.set_note("feature_names", json.dumps(list(self.feature_names_in_)))
-        if "classes" in words:
-            model.set_note("classes", json.dumps([str(name) for name in self.classes_]))
-        model.fit(method, X, y, weights)
+        model.fit(method, X, y, weights, names)
         self._take(model)
         for category, sentence in model.warnings():
             warnings.warn(sentence, getattr(exceptions, category, UserWarning), stacklevel=3)
@@ -157,8 +169,7 @@ class Estimator(BaseEstimator):
         X, y = self._validated(X, False, y)
         weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64)
         if "classes" in words and y is not None:  # a class of nobody has the number after the last
-            numbers = {name: number for number, name in enumerate(self.classes_.tolist())}
-            y = np.array([numbers.get(name, len(numbers)) for name in y.tolist()], dtype=np.int64)
+            y = self._numbers(y)
         return self._model.call("score", X, y, weights)
 
     @property

@@ -180,17 +180,17 @@ class Model:
         else:
             check("sb_model_set", self.handle, name.encode(), value.encode())
 
-    def _data(self, x, y, weights, progress):
+    def _data(self, x, y, weights, progress, classes=None):
         sparse = (x.indptr, x.indices) if hasattr(x, "indptr") else (None, None)
         arrays = [None if a is None else Array(a) for a in (x if sparse[0] is None else x.data, y, weights, *sparse)]
         handles = [a and a.handle for a in arrays]
         data = c.sb_data(size=ctypes.sizeof(c.sb_data), x=handles[0], y=handles[1], weights=handles[2], indptr=handles[3], indices=handles[4],
-                         columns=x.shape[1] if handles[3] else 0)
+                         columns=x.shape[1] if handles[3] else 0, classes=classes and classes.encode())
         if progress:
             data.progress = progress
         return arrays, data
 
-    def fit(self, method, x, y=None, weights=None):
+    def fit(self, method, x, y=None, weights=None, classes=None):
         raised = []
 
         def progress(user, done, total):  # (a signal's handler runs here, and what it raises ends the fit)
@@ -201,7 +201,7 @@ class Model:
                 return 1
 
         callback = type(c.sb_data().progress)(progress)
-        arrays, data = self._data(x, y, weights, callback)
+        arrays, data = self._data(x, y, weights, callback, classes)
         try:
             check("sb_model_fit", context(), self.handle, method.encode(), ctypes.byref(data))
         except Error:

@@ -10,6 +10,11 @@ const char *sb_algorithm_name(int64_t index) {
     return index >= 0 && sbi_algorithm_at(index, &algorithm) ? algorithm.name : NULL; // (the row's own text)
 }
 
+int sb_algorithm_takes(const char *algorithm, const char *word) {
+    sbi_algorithm row;
+    return algorithm && word && sbi_algorithm_find(algorithm, &row) && sbi_row_has(row.input, word);
+}
+
 sb_status sb_model_new(sb_context *ctx, const char *algorithm, sb_model **out, sb_error *err) {
     NEED(out);
     *out = NULL;
@@ -36,11 +41,7 @@ sb_status sb_model_set_note(sb_model *model, const char *key, const char *text, 
     return sbi_model_note(model, key, text, err);
 }
 
-const char *sb_model_note(const sb_model *model, const char *key) {
-    for (int64_t i = 0; model && key && i < model->note_count; i++)
-        if (strcmp(model->notes[2 * i], key) == 0) return model->notes[2 * i + 1];
-    return NULL;
-}
+const char *sb_model_note(const sb_model *model, const char *key) { return model && key ? sbi_model_find_note(model, key) : NULL; }
 
 sb_status sb_model_fit(sb_context *ctx, sb_model *model, const char *method, const sb_data *data, sb_error *err) {
     NEED(ctx); NEED(model); NEED(method); NEED(data);
@@ -115,13 +116,27 @@ sb_status sb_model_digest(sb_context *ctx, const sb_model *model, uint8_t out[32
     RETURN_INSIDE(sbi_model_digest(ctx, model, out, err));
 }
 
+static sb_status check_table_dtype(sb_dtype dtype, sb_error *err) {
+    if (!dtype || dtype == SB_F32 || dtype == SB_F64) return SB_OK;
+    return sbi_fail(err, SB_ERR_DTYPE, "dtype", "dtype is %d: expected 0, float32 or float64", (int)dtype);
+}
+
 sb_status sb_table_read(sb_context *ctx, const char *path, sb_dtype dtype, sb_table **out, sb_error *err) {
     NEED(out);
     *out = NULL;
     NEED(ctx); NEED(path);
-    if (dtype && dtype != SB_F32 && dtype != SB_F64)
-        return sbi_fail(err, SB_ERR_DTYPE, "dtype", "dtype is %d: expected 0, float32 or float64", (int)dtype);
-    RETURN_INSIDE(sbi_table_read(ctx, path, dtype, out, err));
+    sb_status status = check_table_dtype(dtype, err);
+    if (status != SB_OK) return status;
+    RETURN_INSIDE(sbi_table_read(ctx, path, dtype, false, NULL, out, err));
+}
+
+sb_status sb_table_read_words(sb_context *ctx, const char *path, sb_dtype dtype, const char *column, sb_table **out, sb_error *err) {
+    NEED(out);
+    *out = NULL;
+    NEED(ctx); NEED(path);
+    sb_status status = check_table_dtype(dtype, err);
+    if (status != SB_OK) return status;
+    RETURN_INSIDE(sbi_table_read(ctx, path, dtype, true, column, out, err));
 }
 
 void sb_table_free(sb_table *table) { sbi_table_free(table); }
@@ -129,6 +144,21 @@ void sb_table_free(sb_table *table) { sbi_table_free(table); }
 const sb_array *sb_table_array(const sb_table *table) { return table ? sbi_table_array(table) : NULL; }
 
 const char *sb_table_name(const sb_table *table, int64_t column) { return table ? sbi_table_name(table, column) : NULL; }
+
+const char *sb_table_word(const sb_table *table, int64_t column, int64_t number) { return table ? sbi_table_word(table, column, number) : NULL; }
+
+sb_status sb_table_labels(sb_context *ctx, sb_table *table, const char *column, const char *classes, sb_array **y, const char **names, sb_error *err) {
+    NEED(y);
+    *y = NULL;
+    if (names) *names = NULL;
+    NEED(ctx); NEED(table);
+    RETURN_INSIDE(sbi_table_labels(ctx, table, column, classes, y, names, err));
+}
+
+sb_status sb_labels_save(sb_context *ctx, const sb_array *numbers, const char *classes, const char *path, sb_error *err) {
+    NEED(ctx); NEED(numbers); NEED(classes); NEED(path);
+    RETURN_INSIDE(sbi_labels_save(ctx, numbers, classes, path, err));
+}
 
 sb_status sb_table_split(sb_context *ctx, const sb_table *table, const char *column, sb_array **rest, sb_array **picked, sb_error *err) {
     NEED(rest); NEED(picked);

@@ -47,7 +47,7 @@ static const sbi_api_field generation_fields[] = {
     FIELD(sb_lm_generation, top_p), FIELD(sb_lm_generation, seed)};
 static const sbi_api_field data_fields[] = {
     FIELD(sb_data, x), FIELD(sb_data, y), FIELD(sb_data, weights), FIELD(sb_data, progress), FIELD(sb_data, user),
-    FIELD(sb_data, indptr), FIELD(sb_data, indices), FIELD(sb_data, columns)};
+    FIELD(sb_data, indptr), FIELD(sb_data, indices), FIELD(sb_data, columns), FIELD(sb_data, classes)};
 
 const sbi_api_struct sbi_context_struct = STRUCT(sb_context_options, context_fields);
 const sbi_api_struct sbi_gemm_struct = STRUCT(sb_gemm_options, gemm_fields);

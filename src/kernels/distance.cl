@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Distances of rows x[n, d] from points c[m, d], and the nearest point of each row (contract T12).
+// Distances of rows x[n, d] from points c[m, d], densities about them, and the nearest point of each row (contract T12).
 //
 // The squared distance is S of RN64(t t), t = RN64(x_j - c_j). The nearest point is the lowest of those whose squared distance
 // is least. Most rows are decided by cheaper numbers: s_j = |c_j|^2 - 2 x.c_j with the product of T3 differs from the
@@ -36,6 +36,27 @@ KERNEL void NAME(k_distance)(GLOBAL const T *RESTRICT x, GLOBAL const T *RESTRIC
             else
                 wide[GROUP() * m + j] = square;
         } LANE_END
+    }
+}
+
+// out[n, m] = RN64(start_j - RN64(S / 2)), S over j of RN64(RN64(t t) scale_j), t = RN64(x_j - mean_j); mean, scale[m, d]. A group is
+// 64 rows.
+KERNEL void NAME(k_gaussian)(GLOBAL const T *RESTRICT x, GLOBAL const f64 *RESTRICT mean, GLOBAL const f64 *RESTRICT scale,
+                             GLOBAL const f64 *RESTRICT start, GLOBAL f64 *RESTRICT out, i64 n, i64 m, i64 d GROUP_PARAM) {
+    SHARED f64 part[32];
+    SHARED f64 upper[64];
+    i64 last = (GROUP() + 1) * 64 < n ? (GROUP() + 1) * 64 : n;
+    for (i64 row = GROUP() * 64; row < last; row++) {
+        GLOBAL const T *from = x + row * d;
+        for (i64 c = 0; c < m; c++) {
+            GLOBAL const f64 *centre = mean + c * d;
+            GLOBAL const f64 *by = scale + c * d;
+            LANE_VAR(f64, acc, 32);
+#define ROW_COUNT d
+#define ROW_TERM(j) (sbi_scaled_square((f64)from[j], centre[j], K(1.0)) * by[j])
+#include "row_sum.h"
+            PHASE(l, 1) { out[row * m + c] = sbi_canon_f64(start[c] - K(0.5) * part[0]); } PHASE_END
+        }
     }
 }
 

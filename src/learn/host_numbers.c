@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrays as numbers of the host, for the scalar arithmetic between operations; the sum S (T2) of such numbers; R2.
+// Arrays as numbers of the host, for the scalar arithmetic between operations; the sum S (T2) of such numbers; R2 and accuracy.
 #include "check.h"
 #include "learn.h"
 
@@ -216,5 +216,26 @@ done:
     sbi_release(&ctx->allocator, w);
     sbi_release(&ctx->allocator, term);
     sbi_release(&ctx->allocator, each);
+    return status;
+}
+
+sb_status sbi_classifier_score(sbi_call *call, sbi_method predict, sb_error *err) {
+    const int64_t n = call->n;
+    sb_context *ctx = call->ctx;
+    sbi_call inner = *call;
+    double *y = NULL, *p = NULL, *w = NULL, score;
+    sb_status status = sbi_array_new(ctx, SB_I64, 1, &n, &inner.out, err);
+    if (status != SB_OK) return status;
+    if ((status = predict(&inner, err)) || (status = sbi_read_reals(ctx, call->y, &y, err)) || (status = sbi_read_reals(ctx, inner.out, &p, err)) ||
+        (call->weights && (status = sbi_read_reals(ctx, call->weights, &w, err))))
+        goto done;
+    for (int64_t i = 0; i < n; i++) p[i] = p[i] != y[i] ? 0.0 : w ? w[i] : 1.0;
+    score = sbi_host_sum(n, p) / (w ? sbi_host_sum(n, w) : (double)n);
+    status = sbi_write_reals(ctx, &score, call->out, err);
+done:
+    sbi_array_free(inner.out);
+    sbi_release(&ctx->allocator, y);
+    sbi_release(&ctx->allocator, p);
+    sbi_release(&ctx->allocator, w);
     return status;
 }

@@ -77,7 +77,7 @@ typedef struct sbi_call {
     const char *method;
     const sb_array *x, *y, *weights; // y: as x, [n] or [n, t], or int64 [n] of classes; weights float64 [n]; both may be NULL
     sb_array *dense; // what x is where CSR was given; owned by the call
-    int64_t n, d, classes; // classes: one more than the greatest number in y
+    int64_t n, d, classes; // classes: one more than the greatest number in y (the model's own: its size c)
     sb_array *out;
     int (*progress)(void *user, int64_t done, int64_t total); // may be NULL
     void *user;
@@ -88,6 +88,7 @@ void sbi_model_free(sb_model *model);
 sb_status sbi_model_set(sb_model *model, const char *parameter, const char *text, sb_error *err);
 sb_status sbi_model_set_array(sb_context *ctx, sb_model *model, const char *parameter, const sb_array *value, sb_error *err);
 sb_status sbi_model_note(sb_model *model, const char *key, const char *text, sb_error *err); // text NULL: takes it away
+const char *sbi_model_find_note(const sb_model *model, const char *key); // NULL if there is none
 sb_status sbi_model_fit(sb_context *ctx, sb_model *model, const char *method, const sb_data *data, sb_error *err);
 sb_status sbi_model_call(sb_context *ctx, const sb_model *model, const char *method, const sb_data *data, sb_array **out, sb_error *err);
 
@@ -129,6 +130,19 @@ double sbi_host_sum(int64_t n, const double *terms);
 double sbi_host_dot(int64_t n, const double *a, const double *b); // S(RN64(a b))
 // The score of a regressor whose predict is `predict`: R2, the mean over targets.
 sb_status sbi_regressor_score(sbi_call *call, sbi_method predict, sb_error *err);
+// The score of a classifier whose predict is `predict`: the weight of the rows that it gives their class, over that of all.
+sb_status sbi_classifier_score(sbi_call *call, sbi_method predict, sb_error *err);
+
+// ---- moments.c
+enum { SBI_WEIGHT, SBI_MEAN, SBI_SQUARES, SBI_LOW, SBI_HIGH, SBI_MOMENTS }; // rows of sbi_moments' result
+// The moments of d columns, a and b each [SBI_MOMENTS, d], of two batches of rows: their joint ones, into b.
+void sbi_moments_join(int64_t d, const double *a, double *b);
+
+// ---- classes.c: names of classes, sb_data's classes, in the note "classes"
+// Sets the note and the size c from `given`; NULL: numbers from 0, `count` of them. count: one more than the greatest in y.
+sb_status sbi_classes_set(sb_model *model, const char *given, int64_t count, bool goes_on, sb_error *err);
+sb_status sbi_classes_check(const sb_model *model, sb_error *err);
+sb_status sbi_labels_save(sb_context *ctx, const sb_array *numbers, const char *classes, const char *path, sb_error *err);
 
 // ---- model_file.c
 sb_status sbi_model_save(const sb_model *model, const char *path, sb_error *err);
@@ -139,7 +153,10 @@ sb_status sbi_model_restore(sb_context *ctx, const void *bytes, int64_t size, sb
 sb_status sbi_model_digest(sb_context *ctx, const sb_model *model, uint8_t out[32], sb_error *err);
 
 // ---- table.c: see sb_table of samebits.h
-sb_status sbi_table_read(sb_context *ctx, const char *path, sb_dtype dtype, sb_table **out, sb_error *err);
+// column: where `words`, the column that may hold words, NULL: any.
+sb_status sbi_table_read(sb_context *ctx, const char *path, sb_dtype dtype, bool words, const char *column, sb_table **out, sb_error *err);
+const char *sbi_table_word(const sb_table *table, int64_t column, int64_t number);
+sb_status sbi_table_labels(sb_context *ctx, sb_table *table, const char *column, const char *classes, sb_array **y, const char **names, sb_error *err);
 void sbi_table_free(sb_table *table);
 const sb_array *sbi_table_array(const sb_table *table);
 const char *sbi_table_name(const sb_table *table, int64_t column);

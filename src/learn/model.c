@@ -135,6 +135,12 @@ uint64_t sbi_model_seed(const sb_model *model, const char *parameter) {
     return value->kind == SBI_INTEGER ? (uint64_t)value->integer : 0;
 }
 
+const char *sbi_model_find_note(const sb_model *model, const char *key) {
+    for (int64_t i = 0; i < model->note_count; i++)
+        if (strcmp(model->notes[2 * i], key) == 0) return model->notes[2 * i + 1];
+    return NULL;
+}
+
 sb_status sbi_model_note(sb_model *model, const char *key, const char *text, sb_error *err) {
     int64_t at = 0;
     while (at < model->note_count && strcmp(model->notes[2 * at], key) < 0) at++;
@@ -284,6 +290,10 @@ sb_status sbi_model_check_arrays(const sb_model *model, sb_error *err) {
         bool same = array->ndim == ndim;
         for (int i = 0; same && i < ndim; i++) same = array->shape[i] == shape[i];
         if (!same) return sbi_fail(err, SB_ERR_FORMAT, row->name, "%s does not have the shape (%s) of this model", row->name, row->shape);
+    }
+    if (sbi_row_has(model->algorithm.input, "classes")) {
+        sb_status status = sbi_classes_check(model, err);
+        if (status != SB_OK) return status;
     }
     return model->algorithm.check(model, err);
 }
@@ -441,20 +451,21 @@ static sb_status check_array_parameters(const sbi_call *call, sb_error *err) {
 sb_status sbi_model_fit(sb_context *ctx, sb_model *model, const char *method, const sb_data *data, sb_error *err) {
     const sbi_method_row *row;
     sbi_call call = {.ctx = ctx, .model = model, .method = method};
+    const bool goes_on = strcmp(method, "partial_fit") == 0 && model->dtype;
     sb_status status = find(model, method, true, &row, err);
     if (status == SB_OK) status = check_data(data, row, &call, err);
+    if (status == SB_OK && call.classes && goes_on) status = sbi_classes_set(model, data->classes, call.classes, true, err);
     if (status != SB_OK) {
         sbi_array_free(call.dense);
         return status;
     }
-    const bool goes_on = strcmp(method, "partial_fit") == 0 && model->dtype;
     if (!goes_on) forget_fit(model);
     if (!goes_on) model->dtype = call.x->dtype;
     status = sbi_model_set_size(model, "n", call.n, err);
     if (status == SB_OK) status = sbi_model_set_size(model, "d", call.d, err);
     if (status == SB_OK && call.y && call.y->dtype != SB_I64)
         status = sbi_model_set_size(model, "t", call.y->ndim == 2 ? call.y->shape[1] : -1, err);
-    if (status == SB_OK && call.classes && !goes_on) status = sbi_model_set_size(model, "c", call.classes, err);
+    if (status == SB_OK && call.classes && !goes_on) status = sbi_classes_set(model, data->classes, call.classes, false, err);
     if (status == SB_OK) status = check_array_parameters(&call, err);
     if (status == SB_OK) status = row->run(&call, err);
     if (status == SB_OK) status = sbi_model_check_arrays(model, err);

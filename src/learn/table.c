@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tables from files: npy by its first bytes, else csv, read row by row into memory that grows; and arrays into files.
-#include "csv.h"
-#include "learn.h"
 #include "npy.h"
+#include "words.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -12,12 +11,18 @@ struct sb_table {
     sb_array *array; // [rows, columns], or what an npy file holds
     char **names;    // of columns, NULL without a header
     int64_t name_count;
+    sbi_words *words; // the columns that were looked at for words
+    int64_t words_count;
+    char *label_names; // what sbi_table_labels said last
 };
 
 void sbi_table_free(sb_table *table) {
     if (!table) return;
     for (int64_t i = 0; i < table->name_count; i++) sbi_release(&table->allocator, table->names[i]);
     sbi_release(&table->allocator, table->names);
+    for (int64_t i = 0; i < table->words_count; i++) sbi_words_free(&table->words[i]);
+    sbi_release(&table->allocator, table->words);
+    sbi_release(&table->allocator, table->label_names);
     sbi_array_free(table->array);
     sbi_allocator allocator = table->allocator;
     sbi_release(&allocator, table);
@@ -49,7 +54,47 @@ static sb_status take_names(sb_table *table, const sbi_csv_field *fields, int64_
     return SB_OK;
 }
 
-static sb_status read_csv(sb_context *ctx, const char *path, sb_dtype dtype, sb_table *table, sb_error *err) {
+// The column that a name or a number means.
+static sb_status find_column(const sb_table *table, const char *column, int64_t columns, int64_t *out, sb_error *err) {
+    char shown[80];
+    sbi_value number = {0};
+    const sbi_algorithm nobody = {.name = "the table"};
+    const sbi_parameter_row row = {.name = "column", .type = "int [0, inf)"};
+    for (*out = 0; *out < table->name_count; ++*out)
+        if (strcmp(table->names[*out], column) == 0) return SB_OK;
+    if (sbi_value_read(&nobody, &row, column, &number, NULL) == SB_OK && number.integer < columns) {
+        *out = number.integer;
+        return SB_OK;
+    }
+    return sbi_fail(err, SB_ERR_ARGUMENT, "column", "there is no column \"%s\" among the %lld of this table",
+                    sbi_escape(column, strlen(column), shown, sizeof shown), (long long)columns);
+}
+
+// The column that may hold words, or where that is NULL all of them.
+static sb_status expect_words(sb_table *table, const char *column, int64_t columns, sb_error *err) {
+    int64_t first = 0;
+    sb_status status = column ? find_column(table, column, columns, &first, err) : SB_OK;
+    if (status != SB_OK) return status;
+    const int64_t count = column ? 1 : columns;
+    if (!(table->words = sbi_allocate(&table->allocator, count, sizeof *table->words, err))) return SB_ERR_MEMORY;
+    for (; table->words_count < count; table->words_count++) sbi_words_start(&table->words[table->words_count], first + table->words_count, &table->allocator);
+    return SB_OK;
+}
+
+// One row's numbers; of columns that may hold words what they hold for the time being.
+static sb_status take_row(sb_table *table, const sbi_csv *csv, const sbi_csv_field *fields, int64_t count, double *to, sb_error *err) {
+    sb_status status = SB_OK;
+    int64_t done = 0;
+    for (int64_t i = 0; i <= table->words_count && status == SB_OK; i++) {
+        const int64_t next = i < table->words_count ? table->words[i].column : count;
+        status = sbi_csv_reals(csv, fields + done, next - done, to + done, err);
+        if (status == SB_OK && next < count) status = sbi_words_take(&table->words[i], csv, &fields[next], err);
+        done = next + 1;
+    }
+    return status;
+}
+
+static sb_status read_csv(sb_context *ctx, const char *path, sb_dtype dtype, bool words, const char *column, sb_table *table, sb_error *err) {
     sbi_csv *csv = NULL;
     const sbi_csv_field *fields;
     double *values = NULL;
@@ -58,10 +103,10 @@ static sb_status read_csv(sb_context *ctx, const char *path, sb_dtype dtype, sb_
     while (status == SB_OK && (status = sbi_csv_row(csv, &fields, &count, err)) == SB_OK && count > 0) {
         if (columns == 0) {
             columns = count;
-            if (sbi_csv_names(fields, count)) {
-                status = take_names(table, fields, count, err);
-                continue;
-            }
+            const bool named = sbi_csv_names(fields, count);
+            if (named) status = take_names(table, fields, count, err);
+            if (status == SB_OK && words) status = expect_words(table, column, count, err);
+            if (named || status != SB_OK) continue;
         }
         if (rows == room) {
             const int64_t more = room ? 2 * room : 1024;
@@ -76,8 +121,13 @@ static sb_status read_csv(sb_context *ctx, const char *path, sb_dtype dtype, sb_
             values = grown;
             room = more;
         }
-        status = sbi_csv_reals(csv, fields, count, values + rows * columns, err);
+        status = take_row(table, csv, fields, count, values + rows * columns, err);
         rows++;
+    }
+    for (int64_t i = 0; i < table->words_count && status == SB_OK; i++) {
+        const sbi_words *w = &table->words[i];
+        status = sbi_words_end(&table->words[i], err);
+        for (int64_t row = 0; row < rows && status == SB_OK; row++) values[row * columns + w->column] = w->numbers[row];
     }
     const int64_t shape[2] = {rows, columns};
     if (status == SB_OK) status = sbi_array_new(ctx, dtype == SB_F32 ? SB_F32 : SB_F64, 2, shape, &table->array, err);
@@ -98,13 +148,13 @@ static sb_status looks_like_npy(sb_context *ctx, const char *path, bool *npy, sb
     return status;
 }
 
-sb_status sbi_table_read(sb_context *ctx, const char *path, sb_dtype dtype, sb_table **out, sb_error *err) {
+sb_status sbi_table_read(sb_context *ctx, const char *path, sb_dtype dtype, bool words, const char *column, sb_table **out, sb_error *err) {
     bool npy = false;
     sb_table *table = sbi_allocate(&ctx->allocator, 1, sizeof *table, err);
     if (!table) return SB_ERR_MEMORY;
     table->allocator = ctx->allocator;
     sb_status status = looks_like_npy(ctx, path, &npy, err);
-    if (status == SB_OK) status = npy ? read_npy(ctx, path, dtype, table, err) : read_csv(ctx, path, dtype, table, err);
+    if (status == SB_OK) status = npy ? read_npy(ctx, path, dtype, table, err) : read_csv(ctx, path, dtype, words, column, table, err);
     if (status == SB_OK)
         *out = table;
     else
@@ -118,20 +168,51 @@ const char *sbi_table_name(const sb_table *table, int64_t column) {
     return column >= 0 && column < table->name_count ? table->names[column] : NULL;
 }
 
-// The column that a name or a number means.
-static sb_status find_column(const sb_table *table, const char *column, int64_t columns, int64_t *out, sb_error *err) {
-    char shown[80];
-    sbi_value number = {0};
-    const sbi_algorithm nobody = {.name = "the table"};
-    const sbi_parameter_row row = {.name = "column", .type = "int [0, inf)"};
-    for (*out = 0; *out < table->name_count; ++*out)
-        if (strcmp(table->names[*out], column) == 0) return SB_OK;
-    if (sbi_value_read(&nobody, &row, column, &number, NULL) == SB_OK && number.integer < columns) {
-        *out = number.integer;
-        return SB_OK;
+static const sbi_words *words_of(const sb_table *table, int64_t column) { // NULL: the array has what there is to know
+    for (int64_t i = 0; i < table->words_count; i++)
+        if (table->words[i].column == column) return &table->words[i];
+    return NULL;
+}
+
+const char *sbi_table_word(const sb_table *table, int64_t column, int64_t number) {
+    const sbi_words *words = words_of(table, column);
+    return words && number >= 0 && number < words->count ? words->list[number] : NULL;
+}
+
+// Column `at` of `columns`, as numbers of the host.
+static sb_status read_column(sb_context *ctx, const sb_table *table, int64_t at, int64_t columns, double **out, sb_error *err) {
+    const int64_t n = table->array->size / columns;
+    sb_status status = sbi_read_reals(ctx, table->array, out, err);
+    for (int64_t i = 0; i < n && status == SB_OK; i++) (*out)[i] = (*out)[i * columns + at];
+    return status;
+}
+
+sb_status sbi_table_labels(sb_context *ctx, sb_table *table, const char *column, const char *classes, sb_array **y, const char **names, sb_error *err) {
+    const sb_array *a = table->array;
+    const int64_t columns = a->ndim == 2 ? a->shape[1] : 1;
+    int64_t at = 0;
+    double *numbers = NULL;
+    sbi_text text;
+    if (a->ndim < 1 || a->ndim > 2 || columns < 1)
+        return sbi_fail(err, SB_ERR_SHAPE, "table", "a table of %d dimensions and %lld columns has no labels", a->ndim, (long long)columns);
+    if (!column && columns > 1) return sbi_fail(err, SB_ERR_ARGUMENT, "column", "which of the %lld columns holds the labels?", (long long)columns);
+    sb_status status = column ? find_column(table, column, columns, &at, err) : SB_OK;
+    if (status != SB_OK) return status;
+    const sbi_words *words = words_of(table, at);
+    if (!words && (status = read_column(ctx, table, at, columns, &numbers, err))) return status;
+    const sbi_labels labels = {.n = a->shape[0], .numbers = words ? words->numbers : numbers,
+                               .words = words && words->any ? words->list : NULL, .word_count = words ? words->count : 0};
+    sbi_text_start(&text, &table->allocator);
+    status = sbi_labels_number(ctx, &labels, classes, &text, y, err);
+    sbi_release(&ctx->allocator, numbers);
+    if (status == SB_OK && !classes) {
+        sbi_release(&table->allocator, table->label_names);
+        table->label_names = text.bytes;
+        if (names) *names = text.bytes;
+    } else {
+        sbi_text_free(&text);
     }
-    return sbi_fail(err, SB_ERR_ARGUMENT, "column", "there is no column \"%s\" among the %lld of this table",
-                    sbi_escape(column, strlen(column), shown, sizeof shown), (long long)columns);
+    return status;
 }
 
 sb_status sbi_table_split(sb_context *ctx, const sb_table *table, const char *column, sb_array **rest, sb_array **picked, sb_error *err) {
@@ -143,6 +224,9 @@ sb_status sbi_table_split(sb_context *ctx, const sb_table *table, const char *co
     const int64_t n = a->shape[0], d = a->shape[1];
     sb_status status = find_column(table, column, d, &at, err);
     if (status != SB_OK) return status;
+    for (int64_t i = 0; i < table->words_count; i++)
+        if (table->words[i].any && table->words[i].column != at)
+            return sbi_fail(err, SB_ERR_FORMAT, "table", "column %lld holds words", (long long)table->words[i].column);
     const int64_t shape[2] = {n, d - 1};
     all = sbi_allocate(&ctx->allocator, n * d, item, err);
     left = sbi_allocate(&ctx->allocator, n * (d - 1), item, err);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Squared distances of rows from points, and the nearest point of each row (contract T12). See distance.cl for the bound by
+// Squared distances of rows from points, logarithms of densities, and the nearest point of each row (contract T12). See distance.cl for the bound by
 // which most rows are decided from a product.
 #include "check.h"
 #include "fold.h"
@@ -29,6 +29,28 @@ sb_status sbi_distances(sb_context *ctx, const sb_array *x, const sb_array *c, i
         return status;
     const sbi_op op = {.id = SBI_OP_DISTANCE, .kernels = distance_kernels, .in = {x, c}, .out = {out},
                        .n = {x->shape[0], c->shape[0], x->shape[1], root != 0}};
+    return sbi_run(ctx, &op, err);
+}
+
+static sb_status gaussian_kernels(sb_context *ctx, const sbi_op *op, sb_error *err) {
+    const sbi_arg args[] = {SBI_IN(op->in[0]), SBI_IN(op->in[1]), SBI_IN(op->in[2]), SBI_IN(op->in[3]), SBI_OUT(op->out[0]),
+                            SBI_INT(op->n[N]), SBI_INT(op->n[M]), SBI_INT(op->n[D])};
+    return sbi_launch(ctx, SBI_TYPED(op->in[0]->dtype, k_gaussian), sbi_groups(op->n[N], 64), args, err);
+}
+
+sb_status sbi_gaussians(sb_context *ctx, const sb_array *x, const sb_array *mean, const sb_array *scale, const sb_array *start, sb_array *out, sb_error *err) {
+    const sb_array *const all[] = {mean, scale, start, out};
+    static const char *const names[] = {"mean", "scale", "start", "out"};
+    sb_status status;
+    if ((status = sbi_check_real(x, "x", err)) || (status = sbi_check_ndim(x, "x", 2, err))) return status;
+    for (int i = 0; i < 4; i++)
+        if ((status = sbi_check_dtype(all[i], names[i], SB_F64, err)) || (status = sbi_check_ndim(all[i], names[i], i == 2 ? 1 : 2, err))) return status;
+    const int64_t n = x->shape[0], m = mean->shape[0], d = x->shape[1];
+    if ((status = sbi_check_length(mean, "mean", 1, d, err)) || (status = sbi_check_like(scale, "scale", mean, "mean", err)) ||
+        (status = sbi_check_length(start, "start", 0, m, err)) || (status = sbi_check_length(out, "out", 0, n, err)) ||
+        (status = sbi_check_length(out, "out", 1, m, err)) || (status = sbi_check_row("x", d, err)))
+        return status;
+    const sbi_op op = {.id = SBI_OP_GAUSSIAN, .kernels = gaussian_kernels, .in = {x, mean, scale, start}, .out = {out}, .n = {n, m, d}};
     return sbi_run(ctx, &op, err);
 }
 

@@ -44,6 +44,7 @@
 //   MOMENTS     in x weights; out moments[5, d]; n rows d
 //   SEGMENTS    in x labels weights; out sums[k, d] totals[k]; n rows d k
 //   DISTANCE    in x c; out distances[rows, m]; n rows m d root
+//   GAUSSIAN    in x mean scale start; out out[rows, m]; n rows m d
 //   NEAREST     in x c; out label distance; n rows m d
 //   COPY        in from; out to; n bytes
 #ifndef SBI_OPS_H
@@ -57,7 +58,7 @@ typedef enum sbi_op_id {
     SBI_OP_RMS_NORM, SBI_OP_RMS_NORM_BACKWARD, SBI_OP_LAYER_NORM, SBI_OP_LAYER_NORM_BACKWARD, SBI_OP_ROTARY_TABLE,
     SBI_OP_ROTARY, SBI_OP_ATTENTION, SBI_OP_ATTENTION_BACKWARD,
     SBI_OP_GATHER, SBI_OP_TAKE_ALONG, SBI_OP_SCATTER, SBI_OP_SCATTER_ADD, SBI_OP_SCAN, SBI_OP_HISTOGRAM, SBI_OP_ARGSORT, SBI_OP_SORT, SBI_OP_TOP_K, SBI_OP_UNIQUE, SBI_OP_RANDOM, SBI_OP_DROPOUT, SBI_OP_ADAMW, SBI_OP_ADAM, SBI_OP_SGD, SBI_OP_COLUMNS, SBI_OP_MOMENTS, SBI_OP_SEGMENTS,
-    SBI_OP_DISTANCE, SBI_OP_NEAREST, SBI_OP_COPY,
+    SBI_OP_DISTANCE, SBI_OP_GAUSSIAN, SBI_OP_NEAREST, SBI_OP_COPY,
     SBI_OP_COUNT
 } sbi_op_id;
 
@@ -155,6 +156,8 @@ sb_status sbi_moments(SBI_CTX, const sb_array *x, const sb_array *weights, sb_ar
 sb_status sbi_segments(SBI_CTX, const sb_array *x, const sb_array *labels, const sb_array *weights, sb_array *sums, sb_array *totals, sb_error *err);
 // out[n, m]: squared distances of rows x[n, d] from points c[m, d], float64; with `root` RN of their roots, of x's type.
 sb_status sbi_distances(SBI_CTX, const sb_array *x, const sb_array *c, int root, sb_array *out, sb_error *err);
+// out[n, m] float64: start_j - S((x - mean_j)^2 scale_j) / 2, the logarithm of a density: mean, scale[m, d], start[m] float64.
+sb_status sbi_gaussians(SBI_CTX, const sb_array *x, const sb_array *mean, const sb_array *scale, const sb_array *start, sb_array *out, sb_error *err);
 // label[n] int32: the lowest of the points whose squared distance is least; distance[n] float64 (or NULL): that squared distance.
 sb_status sbi_nearest(SBI_CTX, const sb_array *x, const sb_array *c, sb_array *label, sb_array *distance, sb_error *err);
 #undef SBI_CTX

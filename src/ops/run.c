@@ -45,6 +45,7 @@ const char *const sbi_op_names[SBI_OP_COUNT] = {
     [SBI_OP_MOMENTS] = "moments",
     [SBI_OP_SEGMENTS] = "segments",
     [SBI_OP_DISTANCE] = "distance",
+    [SBI_OP_GAUSSIAN] = "gaussian",
     [SBI_OP_NEAREST] = "nearest",
     [SBI_OP_COPY] = "copy",
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lanes of what estimators are made of: lines through columns, moments, sums of segments, distances, nearest points.
+// Lanes of what estimators are made of: lines through columns, moments, sums of segments, distances, densities, nearest points.
 #include "ops.h"
 #include "proof.h"
 
@@ -69,6 +69,20 @@ static sb_status run_distance(sbi_lane_run *run, sb_error *err) {
     return sbi_lane_cell(run, "roots", roots, err);
 }
 
+static sb_status run_gaussian(sbi_lane_run *run, sb_error *err) {
+    const int64_t n = sbi_lane_size(run, 70, 5), m = 3, d = sbi_lane_size(run, 37, 4500);
+    sb_array *x = sbi_lane_input(run, "x", sbi_lane_real(run), 2, SHAPE(n, d)), *mean = sbi_lane_input(run, "mean", SB_F64, 2, SHAPE(m, d));
+    sb_array *flat = sizes(run, "scale", m * d, err), *start = sbi_lane_input(run, "start", SB_F64, 1, SHAPE(m)), *scale = NULL;
+    sb_array *out = sbi_lane_result(run, SB_F64, 2, SHAPE(n, m));
+    if (run->status == SB_OK) sbi_lane_do(run, sb_array_reshape(flat, 2, SHAPE(m, d), &scale, err));
+    for (sbi_part p = sbi_lane_first(run, n); p.count && run->status == SB_OK; p = sbi_lane_next(run, p)) {
+        sb_array *from = sbi_lane_part(run, x, p), *to = sbi_lane_part(run, out, p);
+        if (run->status == SB_OK) sbi_lane_do(run, sbi_gaussians(run->ctx, from, mean, scale, start, to, err));
+    }
+    sb_array_free(scale);
+    return sbi_lane_cell(run, "density", out, err);
+}
+
 // Points among which are some of the rows themselves, twice: ties, and distances of 0.
 static sb_status run_nearest(sbi_lane_run *run, sb_error *err) {
     const sb_dtype real = sbi_lane_real(run);
@@ -90,6 +104,6 @@ static sb_status run_nearest(sbi_lane_run *run, sb_error *err) {
     {.name = lane "_f64", .kind = "table", .fixtures = SBI_FIX_ALL, .rows = splits, .counts_inputs = true, .run = function, .dtype = SB_F64}
 const sbi_lane sbi_lanes_table[] = {
     LANES("columns", true, run_columns), LANES("moments", false, run_moments), LANES("segments", false, run_segments),
-    LANES("distance", true, run_distance), LANES("nearest", true, run_nearest),
+    LANES("distance", true, run_distance), LANES("gaussian", true, run_gaussian), LANES("nearest", true, run_nearest),
     {.name = NULL},
 };

@@ -4,14 +4,12 @@
 // Problem. Features of different units: x_ij becomes (x_ij - m_j) / s_j, with m_j the mean and s_j the standard deviation
 // (divisor: the weight) of feature j over the fit; an entry that is NaN is missing, and stays so.
 //
-// Method. Moments by two passes (contract T2), and where rows come in batches their combination (T. F. Chan, G. H. Golub,
-// R. J. LeVeque, Algorithms for computing the sample variance, The American Statistician 37, 1983).
+// Method. Moments by two passes (contract T2), and where rows come in batches their combination (moments.c).
 //
 // Order of arithmetic, in binary64. Of a batch, over the rows that are there and weigh something, in their order:
 // W = S(w), m = RN64(S(RN64(w x)) / W), Q = S(RN64(w RN64(t t))) with t = RN64(x - m); without weights no product with w. Where
 // the least and the greatest entry of a feature are equal, m is that number (so Q is +0): a constant stays constant to the bit,
-// in however many batches it comes. A batch b joins what is there, a: W = RN64(W_a + W_b), D = RN64(m_b - m_a),
-// m = RN64(m_a + RN64(D RN64(W_b / W))), Q = RN64(RN64(Q_a + Q_b) + RN64(RN64(D D) RN64(W_a RN64(W_b / W)))).
+// in however many batches it comes. Batches are joined as moments.c says.
 // var = RN64(Q / W); scale = RN64(sqrt(var)), 1 where var is 0.
 // transform: RN(RN64(RN64(x - m) / scale)), one rounding out; backwards RN(RN64(RN64(x scale) + m)).
 //
@@ -28,29 +26,10 @@ sb_status sbi_standard_scaler_partial_fit(sbi_call *call, sb_error *err);
 sb_status sbi_standard_scaler_transform(sbi_call *call, sb_error *err);
 sb_status sbi_standard_scaler_inverse_transform(sbi_call *call, sb_error *err);
 
-enum { WEIGHT, MEAN, SQUARES, LOW, HIGH, MOMENTS };
-static const char *const names[MOMENTS] = {"n_samples_seen", "mean", "squares", "low", "high"};
-
-// What one feature's moments of two batches make, a and b each [MOMENTS] in steps of d.
-static void join(int64_t d, const double *a, double *b) {
-    if (!(a[WEIGHT * d] > 0.0)) return;
-    if (!(b[WEIGHT * d] > 0.0)) {
-        for (int i = 0; i < MOMENTS; i++) b[i * d] = a[i * d];
-        return;
-    }
-    const double weight = a[WEIGHT * d] + b[WEIGHT * d], part = b[WEIGHT * d] / weight, apart = b[MEAN * d] - a[MEAN * d];
-    const double moved = apart * part, between = a[WEIGHT * d] * part, square = apart * apart, squares = a[SQUARES * d] + b[SQUARES * d];
-    const double spread = square * between;
-    b[LOW * d] = a[LOW * d] < b[LOW * d] ? a[LOW * d] : b[LOW * d];
-    b[HIGH * d] = a[HIGH * d] > b[HIGH * d] ? a[HIGH * d] : b[HIGH * d];
-    const bool constant = b[LOW * d] == b[HIGH * d];
-    b[MEAN * d] = constant ? b[LOW * d] + 0.0 : a[MEAN * d] + moved;
-    b[SQUARES * d] = constant ? 0.0 : squares + spread;
-    b[WEIGHT * d] = weight;
-}
+static const char *const names[SBI_MOMENTS] = {"n_samples_seen", "mean", "squares", "low", "high"};
 
 static sb_status fit(sbi_call *call, bool goes_on, sb_error *err) {
-    const int64_t d = call->d, shape[2] = {MOMENTS, d};
+    const int64_t d = call->d, shape[2] = {SBI_MOMENTS, d};
     sb_context *ctx = call->ctx;
     sb_array *moments = NULL;
     double *now = NULL, *before = NULL, *var = NULL;
@@ -58,17 +37,17 @@ static sb_status fit(sbi_call *call, bool goes_on, sb_error *err) {
     if ((status = sbi_array_new(ctx, SB_F64, 2, shape, &moments, err)) ||
         (status = sbi_moments(ctx, call->x, call->weights, moments, err)) || (status = sbi_read_reals(ctx, moments, &now, err)))
         goto done;
-    if (!(before = sbi_allocate(&ctx->allocator, MOMENTS * d, sizeof *before, err)) ||
+    if (!(before = sbi_allocate(&ctx->allocator, SBI_MOMENTS * d, sizeof *before, err)) ||
         !(var = sbi_allocate(&ctx->allocator, d, sizeof *var, err))) {
         status = SB_ERR_MEMORY;
         goto done;
     }
-    for (int i = 0; i < MOMENTS && goes_on; i++)
+    for (int i = 0; i < SBI_MOMENTS && goes_on; i++)
         if ((status = sbi_array_read(sbi_model_array(call->model, names[i]), before + i * d, (size_t)d * sizeof *before, err))) goto done;
-    for (int64_t j = 0; j < d && goes_on; j++) join(d, before + j, now + j);
-    for (int i = 0; i < MOMENTS; i++)
+    if (goes_on) sbi_moments_join(d, before, now);
+    for (int i = 0; i < SBI_MOMENTS; i++)
         if ((status = sbi_model_fill(ctx, call->model, names[i], now + i * d, err))) goto done;
-    for (int64_t j = 0; j < d; j++) var[j] = now[SQUARES * d + j] / now[WEIGHT * d + j];
+    for (int64_t j = 0; j < d; j++) var[j] = now[SBI_SQUARES * d + j] / now[SBI_WEIGHT * d + j];
     if ((status = sbi_model_fill(ctx, call->model, "var", var, err)) || !sbi_model_flag(call->model, "with_std")) goto done;
     for (int64_t j = 0; j < d; j++) var[j] = var[j] == 0.0 ? 1.0 : __builtin_sqrt(var[j]);
     status = sbi_model_fill(ctx, call->model, "scale", var, err);
