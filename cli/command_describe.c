@@ -3,7 +3,7 @@
 #include "cli.h"
 
 int cli_describe(int argc, char **argv) {
-    static const char usage[] = "samebits describe [--json] [--json-out FILE] [--isa L] [--threads N]";
+    static const char usage[] = "samebits describe [--json] [--json-out FILE] [--device D] [--isa L] [--threads N]";
     static const char about[] =
         "Says what this samebits is and can do: version, contract, devices and levels, every operation with the dtypes it\n"
         "takes, what it refuses and by which error, and the lanes that prove it, the functions and their proofs. All of it is\n"

@@ -103,7 +103,8 @@ int cli_verify(int argc, char **argv) {
 }
 
 int cli_selftest(int argc, char **argv) {
-    static const char usage[] = "samebits selftest [--quick | --training | --all | --lanes A,B] [--isa L] [--threads N] [--json]";
+    static const char usage[] = "samebits selftest [--quick | --training | --all | --lanes A,B] [--device D] [--isa L] [--threads N] "
+                                "[--json-out FILE] [--json]";
     static const char about[] =
         "Proves that verify can fail: every lane, untouched, must read IDENTICAL, and DIVERGENT once one input is moved by one\n"
         "ulp (an index or a seed by one where there is no float input).\n"

@@ -11,8 +11,9 @@ PAGE = pathlib.Path(__file__).resolve().parent.parent / "man" / "samebits.1"
 ENVIRONMENT = {
     "SAMEBITS_ISA": "the CPU level that runs: plain, v1, v3, v4, neon or reverse; without it the best that the machine has",
     "SAMEBITS_THREADS": "how many threads, 1 to 1024; without it one a usable core",
-    "SAMEBITS_DEVICE": "the device: cpu",
+    "SAMEBITS_DEVICE": "the device: cpu, opencl:P.D, cuda:N or hip:N (doctor lists them); without it the CPU",
     "SAMEBITS_TRACE": "a file that gets one line of JSON for every operation; samebits bisect compares two of them",
+    "SAMEBITS_CACHE": "a folder for the programs of devices; empty: none is kept; without it samebits in $XDG_CACHE_HOME or ~/.cache",
 }
 
 
@@ -67,7 +68,7 @@ def page(command):
     out.append(".SH ENVIRONMENT")
     for name, about in ENVIRONMENT.items():
         out += [".TP", f".B {name}", text(about)]
-    out += [".SH SEE ALSO", "samebits.h, the manual of the library; docs/ in the sources: contract.md, verify.md, trace.md, lm.md."]
+    out += [".SH SEE ALSO", "samebits.h, the manual of the library; docs/ in the sources: contract.md, verify.md, trace.md, lm.md, estimators.md."]
     return "\n".join(out) + "\n"
 
 
@@ -75,6 +76,11 @@ def main():
     if len(sys.argv) != 3 or sys.argv[2] not in ("--check", "--write"):
         print(__doc__)
         return 2
+    read = {name for room in ("src", "cli") for file in (PAGE.parent.parent / room).rglob("*.c")
+            for name in re.findall(r'"(SAMEBITS_[A-Z]+)"', file.read_text(encoding="utf-8"))}
+    if read != set(ENVIRONMENT):
+        print(f"tools/manual.py describes other variables than are read: {' '.join(sorted(read ^ set(ENVIRONMENT)))}")
+        return 1
     made = page(sys.argv[1])
     if sys.argv[2] == "--write":
         PAGE.write_text(made, encoding="ascii")
