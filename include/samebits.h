@@ -507,6 +507,7 @@ SB_API sb_status sb_model_set(sb_model *model, const char *parameter, const char
 // One that is an array of numbers (centres to start from); a copy in float64 is kept.
 SB_API sb_status sb_model_set_array(sb_context *ctx, sb_model *model, const char *parameter, const sb_array *value, sb_error *err);
 // Words of the caller's own that the model carries in its file: names of features, of classes. text NULL takes a note away.
+// Both in UTF-8, else SB_ERR_ARGUMENT.
 SB_API sb_status sb_model_set_note(sb_model *model, const char *key, const char *text, sb_error *err);
 SB_API const char *sb_model_note(const sb_model *model, const char *key); // NULL if there is none
 

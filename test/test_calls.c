@@ -59,7 +59,7 @@ static void test_arguments(sb_context *ctx) {
     uint8_t digest[32], tree[32], made[8];
     int64_t arrays;
     double real;
-    static const char *const one_path[] = {"x"}, *const holes[] = {"x", NULL};
+    static const char *const one_path[] = {"x"}, *const holes[] = {"x", NULL}, *const no_paths[] = {"/none/x", "/none/y"};
     sb_verify_options verify = {.size = sizeof verify, .references = no_references, .references_size = sizeof no_references - 1};
     sb_lm_run run = run_in(inside("new"), 0);
     sb_lm_generation generation = {.size = sizeof generation, .checkpoint = inside("none"), .prompt = (const uint8_t *)"a",
@@ -107,7 +107,7 @@ static void test_arguments(sb_context *ctx) {
     REFUSED(SB_ERR_ARGUMENT, "a", sb_trace_compare(NULL, "x", &report, &err));
     REFUSED(SB_ERR_ARGUMENT, "b", sb_trace_compare("x", NULL, &report, &err));
     REFUSED(SB_ERR_ARGUMENT, "out", sb_trace_compare("x", "x", NULL, &err));
-    REFUSED(SB_ERR_IO, "path", sb_trace_compare(inside("none"), inside("none"), &report, &err));
+    REFUSED(SB_ERR_IO, "a", sb_trace_compare(inside("none"), inside("none"), &report, &err));
     REFUSED(SB_ERR_ARGUMENT, "paths", sb_compare(2, NULL, &report, &err));
     REFUSED(SB_ERR_ARGUMENT, "paths", sb_compare(2, holes, &report, &err));
     REFUSED(SB_ERR_ARGUMENT, "count", sb_compare(1, one_path, &report, &err));
@@ -129,7 +129,15 @@ static void test_arguments(sb_context *ctx) {
     REFUSED(SB_ERR_ARGUMENT, "data", sb_lm_train(ctx, RUN(data = NULL), &err));
     REFUSED(SB_ERR_ARGUMENT, "worker_count", sb_lm_train(ctx, RUN(worker_count = -1), &err));
     REFUSED(SB_ERR_ARGUMENT, "worker_count", sb_lm_train(ctx, RUN(worker_count = 1), &err));
-    REFUSED(SB_ERR_IO, "path", sb_lm_train(ctx, RUN(recipe = inside("none")), &err));
+    REFUSED(SB_ERR_IO, "recipe", sb_lm_train(ctx, RUN(recipe = inside("none")), &err));
+    REFUSED(SB_ERR_IO, "data", sb_lm_train(ctx, RUN(data = inside("none")), &err));
+    REFUSED(SB_ERR_IO, "folder", sb_lm_train(ctx, RUN(folder = inside("text/below")), &err));
+    REFUSED(SB_ERR_IO, "folder", sb_lm_resume(ctx, RUN(folder = inside("none")), &err));
+    REFUSED(SB_ERR_IO, "checkpoint", sb_lm_evaluate(ctx, inside("none"), inside("text"), 0, &evaluation, &err));
+    REFUSED(SB_ERR_IO, "checkpoint", sb_lm_generate(ctx, &generation, made, &err));
+    REFUSED(SB_ERR_IO, "recipe", sb_lm_describe(ctx, inside("none"), &description, &err));
+    REFUSED(SB_ERR_IO, "a", sb_lm_ledger_compare(inside("none"), "x", &difference, &err));
+    REFUSED(SB_ERR_IO, "paths", sb_compare(2, no_paths, &report, &err));
     REFUSED(SB_ERR_ARGUMENT, "ctx", sb_lm_resume(NULL, &run, &err));
     REFUSED(SB_ERR_ARGUMENT, "run", sb_lm_resume(ctx, NULL, &err));
     REFUSED(SB_ERR_ARGUMENT, "folder", sb_lm_resume(ctx, RUN(folder = NULL), &err));

@@ -83,6 +83,9 @@ static void test_parameters(sb_context *ctx) {
           sb_model_set_note(model, "b", "2", &err) == SB_OK && sb_model_set_note(model, "c", "3", &err) == SB_OK &&
           sb_model_set_note(model, "a", NULL, &err) == SB_OK && !sb_model_note(model, "a") && strcmp(sb_model_note(model, "b"), "2") == 0 &&
           strcmp(sb_model_note(model, "c"), "3") == 0, "notes");
+    CHECK(sb_model_set_note(model, "b", "\xff", &err) == SB_ERR_ARGUMENT && strcmp(err.argument, "text") == 0 &&
+          sb_model_set_note(model, "\xc0\x80", "x", &err) == SB_ERR_ARGUMENT && strcmp(err.argument, "key") == 0 &&
+          strcmp(sb_model_note(model, "b"), "2") == 0, "notes that are not UTF-8");
     sb_array_free(some);
     sb_model_free(model);
     sb_model_free(NULL);

@@ -166,7 +166,8 @@ static void check_devices(void) {
     const sb_context_options none = {.size = sizeof none, .trace = ""};
     setenv("SAMEBITS_TRACE", "/nowhere/at/all", 1);
     sb_error err = {0};
-    CHECK(sb_context_new(NULL, &ctx, &err) == SB_ERR_IO && strstr(err.message, "/nowhere/at/all"), "%s", err.message);
+    CHECK(sb_context_new(NULL, &ctx, &err) == SB_ERR_IO && strstr(err.message, "/nowhere/at/all") &&
+          strcmp(err.argument, "SAMEBITS_TRACE") == 0, "%s: %s", err.argument, err.message);
     CHECK(sb_context_new(&none, &ctx, NULL) == SB_OK, "\"\" is none");
     sb_context_free(ctx);
     unsetenv("SAMEBITS_TRACE");
@@ -306,7 +307,8 @@ static void check_full(void) {
     setrlimit(RLIMIT_FSIZE, &small);
     for (int i = 0; i < 20 && status == SB_OK; i++) status = sb_scale(ctx, x, 1.0f, x, &err);
     setrlimit(RLIMIT_FSIZE, &before);
-    CHECK(status == SB_ERR_IO && strstr(err.message, "full") && strstr(err.message, "file too large"), "%s", err.message);
+    CHECK(status == SB_ERR_IO && strstr(err.message, "full") && strstr(err.message, "file too large") &&
+          strcmp(err.argument, "trace") == 0, "%s: %s", err.argument, err.message);
     sb_array_free(x);
     sb_context_free(ctx);
     const sb_context_options device = {.size = sizeof device, .trace = "/dev/null"};

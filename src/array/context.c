@@ -83,7 +83,7 @@ static sb_status begin_trace(sb_context **ctx, const char *option, sb_error *err
     unsigned number = option ? 1 : atomic_fetch_add(&serial, 1) + 1;
     int length = snprintf(path, sizeof path, number == 1 ? "%s" : "%s.%u", asked.value, number);
     sb_status status = length < (int)sizeof path
-                           ? sbi_trace_open(&(*ctx)->allocator, path, &(*ctx)->trace, err)
+                           ? sbi_named(sbi_trace_open(&(*ctx)->allocator, path, &(*ctx)->trace, err), asked.source, err)
                            : sbi_fail(err, SB_ERR_ARGUMENT, asked.source, "%s: a path of %d bytes", asked.source, length);
     if (status != SB_OK) {
         sbi_context_free(*ctx);

@@ -43,7 +43,7 @@ static void free_branch(sbi_trace_branch *branch) {
 }
 
 static sb_status add_bytes(sbi_trace_branch *branch, const char *bytes, int64_t length, sb_error *err) {
-    if (branch->file) return sbi_file_write(branch->file, bytes, length, err);
+    if (branch->file) return sbi_named(sbi_file_write(branch->file, bytes, length, err), "trace", err);
     int64_t needed = branch->length + length;
     if (needed > branch->capacity) {
         int64_t capacity = needed > 2 * branch->capacity ? needed + 4096 : 2 * branch->capacity;

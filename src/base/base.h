@@ -28,6 +28,8 @@ const char *sbi_escape(const char *bytes, size_t length, char *out, size_t out_s
 enum { SBI_REASON_SIZE = 32 };
 const char *sbi_reason(int number, char spare[SBI_REASON_SIZE]);
 sb_status sbi_fail_file(sb_error *err, const char *path, const char *what, int number); // SB_ERR_IO: "cannot WHAT PATH: why"
+// What files refuse names the argument "path": here it gets the name by which the caller gave the file. Returns status.
+sb_status sbi_named(sb_status status, const char *argument, sb_error *err);
 
 // ---- memory.c
 typedef struct sbi_allocator {

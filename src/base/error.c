@@ -70,6 +70,7 @@ const char *sbi_reason(int number, char spare[SBI_REASON_SIZE]) {
     case ENOMEM: return "out of memory";
     case EAGAIN: return "a limit of this user or machine is reached";
     case EPIPE: case ECONNRESET: return "its socket is closed";
+    case ENXIO: return "it is a pipe or a device that nothing stands behind";
     }
     snprintf(spare, SBI_REASON_SIZE, "error %d", number);
     return spare;
@@ -79,4 +80,10 @@ sb_status sbi_fail_file(sb_error *err, const char *path, const char *what, int n
     char name[200], spare[SBI_REASON_SIZE];
     sbi_escape(path, strlen(path), name, sizeof name);
     return sbi_fail(err, SB_ERR_IO, "path", "cannot %s %s: %s", what, name, sbi_reason(number, spare));
+}
+
+sb_status sbi_named(sb_status status, const char *argument, sb_error *err) {
+    if (status != SB_OK && err && strcmp(err->argument, "path") == 0)
+        snprintf(err->argument, sizeof err->argument, "%s", argument);
+    return status;
 }

@@ -33,6 +33,12 @@ int sbi_utf8_sequence(const char *bytes, int64_t length) {
     return overlong || surrogate || beyond ? 0 : count;
 }
 
+bool sbi_utf8_whole(const char *bytes, int64_t length) {
+    for (int64_t i = 0, step = 0; i < length; i += step)
+        if (!(step = sbi_utf8_sequence(bytes + i, length - i))) return false;
+    return true;
+}
+
 static int utf8_write(char *out, uint32_t code) {
     if (code < 0x80) {
         out[0] = (char)code;

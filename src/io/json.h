@@ -25,6 +25,7 @@ bool sbi_json_integer(const sbi_json *value, int64_t *out); // exact: "3", not "
 bool sbi_json_real(const sbi_json *value, double *out);
 bool sbi_real_parse(const char *text, int64_t length, double *out); // the same for any text; all of it is a JSON number
 int sbi_utf8_sequence(const char *bytes, int64_t length); // bytes of the valid sequence that starts here, 0 if none does
+bool sbi_utf8_whole(const char *bytes, int64_t length);           // all of it is valid
 
 // Writing: a growing buffer.
 typedef struct sbi_text {

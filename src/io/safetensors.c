@@ -273,17 +273,10 @@ const char *sbi_safetensors_metadata(const sbi_safetensors *file, const char *ke
 // ---- writing
 
 static sb_status check_text(const char *argument, const char *text, sb_error *err) {
-    int64_t length = (int64_t)strlen(text);
-    for (int64_t i = 0; i < length;) {
-        int bytes = sbi_utf8_sequence(text + i, length - i);
-        if (!bytes) {
-            char shown[96];
-            return sbi_fail(err, SB_ERR_ARGUMENT, argument, "\"%s\" is not UTF-8",
-                            sbi_escape(text, (size_t)length, shown, sizeof shown));
-        }
-        i += bytes;
-    }
-    return SB_OK;
+    char shown[96];
+    const size_t length = strlen(text);
+    if (sbi_utf8_whole(text, (int64_t)length)) return SB_OK;
+    return sbi_fail(err, SB_ERR_ARGUMENT, argument, "\"%s\" is not UTF-8", sbi_escape(text, length, shown, sizeof shown));
 }
 
 static sb_status add_string(sbi_text *header, const char *argument, const char *text, sb_error *err) {

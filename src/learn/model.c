@@ -143,6 +143,9 @@ const char *sbi_model_find_note(const sb_model *model, const char *key) {
 
 sb_status sbi_model_note(sb_model *model, const char *key, const char *text, sb_error *err) {
     int64_t at = 0;
+    if (!sbi_utf8_whole(key, (int64_t)strlen(key))) return sbi_fail(err, SB_ERR_ARGUMENT, "key", "the key of a note is not UTF-8");
+    if (text && !sbi_utf8_whole(text, (int64_t)strlen(text))) // (a file could not give it back)
+        return sbi_fail(err, SB_ERR_ARGUMENT, "text", "the text of a note is not UTF-8");
     while (at < model->note_count && strcmp(model->notes[2 * at], key) < 0) at++;
     const bool there = at < model->note_count && strcmp(model->notes[2 * at], key) == 0;
     char *kept = text ? keep_text(&model->allocator, text, err) : NULL;

@@ -371,7 +371,7 @@ sb_status sbi_checkpoint_open(sb_context *ctx, const char *path, sbi_checkpoint 
     if (status == SB_OK) status = read_metadata(ctx, out, err);
     if (status == SB_OK) status = check_tensors(out, &ctx->allocator, err);
     if (status != SB_OK) sbi_checkpoint_close(out);
-    return status;
+    return sbi_named(status, "checkpoint", err);
 }
 
 void sbi_checkpoint_close(sbi_checkpoint *c) {

@@ -19,8 +19,8 @@ sb_status sbi_corpus_load(sb_context *ctx, const sbi_recipe *recipe, const char 
     if (!any && !recipe->data_sha256[0])
         return sbi_fail(err, SB_ERR_ARGUMENT, "data.sha256",
                         "the recipe names no data: give data.sha256");
-    sb_status status =
-        sbi_file_read(&ctx->allocator, path, CORPUS_LIMIT, &out->bytes, &out->size, err);
+    sb_status status = sbi_named(
+        sbi_file_read(&ctx->allocator, path, CORPUS_LIMIT, &out->bytes, &out->size, err), "data", err);
     if (status != SB_OK) return status;
     out->train = any ? 0 : out->size - recipe->held_out;
     if (!any) {

@@ -226,8 +226,10 @@ sb_status sbi_ledger_compare(const sbi_allocator *allocator, const char *a, cons
     *out = (sb_lm_difference){0};
     sbi_arena *arena = sbi_arena_new(allocator, err);
     sb_status status =
-        arena ? read_ledger(allocator, a, &bytes_a, &size_a, &out->steps_a, err) : SB_ERR_MEMORY;
-    if (status == SB_OK) status = read_ledger(allocator, b, &bytes_b, &size_b, &out->steps_b, err);
+        arena ? sbi_named(read_ledger(allocator, a, &bytes_a, &size_a, &out->steps_a, err), "a", err)
+              : SB_ERR_MEMORY;
+    if (status == SB_OK)
+        status = sbi_named(read_ledger(allocator, b, &bytes_b, &size_b, &out->steps_b, err), "b", err);
     if (status != SB_OK) goto done;
     first_line(&la, bytes_a, size_a);
     first_line(&lb, bytes_b, size_b);

@@ -392,7 +392,8 @@ sb_status sbi_recipe_load(sb_context *ctx, sbi_arena *arena, const char *path, s
                           sb_error *err) {
     uint8_t *bytes = NULL;
     int64_t size = 0;
-    sb_status status = sbi_file_read(&ctx->allocator, path, INT64_C(1) << 30, &bytes, &size, err);
+    sb_status status = sbi_named(
+        sbi_file_read(&ctx->allocator, path, INT64_C(1) << 30, &bytes, &size, err), "recipe", err);
     if (status == SB_OK) status = sbi_recipe_read(ctx, arena, (const char *)bytes, size, out, err);
     sbi_release(&ctx->allocator, bytes);
     return status;

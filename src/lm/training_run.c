@@ -302,7 +302,7 @@ sb_status sbi_lm_train(sb_context *ctx, const sb_lm_run *run, sb_error *err) {
     if (status == SB_OK) status = save(&w, err);
     if (status == SB_OK) status = go(&w, run->data, err);
     finish(&w);
-    return status;
+    return sbi_named(status, "folder", err);
 }
 
 // Where the data was when the run started.
@@ -361,5 +361,5 @@ sb_status sbi_lm_resume(sb_context *ctx, const sb_lm_run *run, sb_error *err) {
     sbi_checkpoint_close(&checkpoint);
     if (status == SB_OK) status = go(&w, data, err);
     finish(&w);
-    return status;
+    return sbi_named(status, "folder", err);
 }

@@ -163,8 +163,8 @@ static sb_status compare(sbi_trace_file *a, sbi_trace_file *b, sb_report *report
 sb_status sbi_bisect(const char *a, const char *b, sb_report **out, sb_error *err) {
     sbi_trace_file one = {0}, other = {0};
     sb_report *report = sbi_report_new(err);
-    sb_status status = report ? sbi_trace_file_open(a, &one, err) : SB_ERR_MEMORY;
-    if (status == SB_OK) status = sbi_trace_file_open(b, &other, err);
+    sb_status status = report ? sbi_named(sbi_trace_file_open(a, &one, err), "a", err) : SB_ERR_MEMORY;
+    if (status == SB_OK) status = sbi_named(sbi_trace_file_open(b, &other, err), "b", err);
     if (status == SB_OK) status = compare(&one, &other, report, err);
     if (status == SB_OK)
         status = sbi_report_give(report, out, err);

@@ -109,7 +109,7 @@ static sb_status read_document(sbi_arena *arena, const char *path, document *d, 
     sbi_escape(path, strlen(path), d->shown, sizeof d->shown);
     sb_status status = sbi_file_read(&sbi_malloc_allocator, path, LARGEST_DOCUMENT, &bytes, &size, err);
     if (status != SB_OK) {
-        return status;
+        return sbi_named(status, "paths", err);
     }
     sb_sha256(bytes, (size_t)size, d->digest);
     sb_error why = {.status = SB_OK};
