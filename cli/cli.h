@@ -44,6 +44,22 @@ typedef struct cli_flag {
     {"--isa", CLI_TEXT, &(isa), 0, 0, "L", "the CPU level: plain v1 v3 v4 neon reverse (SAMEBITS_ISA or the best)"}, \
     {"--threads", CLI_COUNT, &(threads), least_threads, 1024, "N", "threads (SAMEBITS_THREADS or all cores)"}
 
+// Tables of the flags --data, --target and --weights (input.c).
+typedef struct cli_input {
+    const char *data, *target, *weights;
+    bool narrow, words, labels; // whether the target may hold words; whether it is wanted as numbers of classes
+    const char *classes;        // of which names, once a model has some
+    sb_table *tables[3];        // as read, in that order
+    sb_array *rest, *y, *w, *numbers; // of the data where the target is a column; vectors; numbers of classes
+} cli_input;
+#define CLI_INPUT_FLAGS(in) \
+    {"--data", CLI_TEXT, &(in).data, 0, 0, "FILE", "the table X: .npy, or csv (a first line of names is a header)"}, \
+    {"--target", CLI_TEXT, &(in).target, 0, 0, "Y", "the target: a file, or a column of the data by its name or its number from 0; of a classifier words or numbers"}, \
+    {"--weights", CLI_TEXT, &(in).weights, 0, 0, "FILE", "a weight a row"}, \
+    {"--float32", CLI_SWITCH, &(in).narrow, 0, 0, NULL, "read the numbers as float32 (float64, or what an .npy file holds)"}
+sb_status cli_input_read(sb_context *ctx, cli_input *in, sb_data *data, sb_error *err); // data: views of what in owns
+void cli_input_free(cli_input *in);
+
 // Reads argv[1..]: sets what the flags name (--name value, --name=value, "--" ends them), moves what is no flag to
 // argv[1..*operands]. Returns -1 to go on, else the exit status (help was printed, or the error was named).
 // usage: "samebits compare A.json B.json [C.json ...]"; about: what the command does; flags end with a row without a name.
@@ -72,6 +88,8 @@ int cli_describe(int argc, char **argv);
 int cli_doctor(int argc, char **argv);
 int cli_digest(int argc, char **argv);
 int cli_fit(int argc, char **argv);
+int cli_record(int argc, char **argv);
+int cli_replay(int argc, char **argv);
 int cli_method(int argc, char **argv); // argv[0]: predict, transform, score; call METHOD
 
 extern const unsigned char cli_golden[]; // references/contract-1.tsv

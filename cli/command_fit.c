@@ -10,16 +10,13 @@ enum { SETTINGS = 64 };
 
 typedef struct job {
     sb_context_options options;
-    const char *data, *target, *weights, *out;
+    cli_input input;
+    const char *out;
     const char *settings[SETTINGS]; // "n_clusters=8"
     int setting_count;
-    bool narrow, quiet;
-    const char *classes; // of a classifier: the names of the model's classes, once there are some
+    bool quiet;
     // what is made of them
     sb_context *ctx;
-    sb_table *table;
-    sb_array *rest, *picked, *column, *labels; // of the data where the target is a column; the weights; numbers of classes
-    sb_table *targets, *weight_table;
     sb_model *model;
 } job;
 
@@ -33,65 +30,9 @@ static bool take_setting(void *to, const char *value) {
     return true;
 }
 
-static bool is_file(const char *path) { return access(path, R_OK) == 0; }
-
-// A csv file of one column is a vector.
-static sb_status flatten(const sb_array **a, sb_array **made, sb_error *err) {
-    sb_array *whole;
-    if (!*a || sb_array_ndim(*a) != 2 || sb_array_shape(*a)[1] != 1) {
-        return SB_OK;
-    }
-    memcpy(&whole, a, sizeof whole);
-    sb_status status = sb_array_reshape(whole, 1, sb_array_shape(*a), made, err);
-    *a = *made;
-    return status;
-}
-
-// The target's words and numbers as numbers of classes: those that the model has, else its own.
-static sb_status read_classes(job *j, sb_data *data, sb_table *from, const char *column, sb_error *err) {
-    sb_status status = sb_table_labels(j->ctx, from, column, j->classes, &j->labels, j->classes ? NULL : &data->classes, err);
-    data->y = j->labels;
-    return status;
-}
-
-// x, and y where it is asked for: a file of its own, else a column of the data.
-static sb_status read_data(job *j, sb_data *data, sb_error *err) {
-    const sb_dtype dtype = j->narrow ? SB_F32 : (sb_dtype)0;
-    const bool apart = j->target && is_file(j->target), classes = sb_algorithm_takes(sb_model_algorithm(j->model), "classes");
-    sb_status status = j->target && !apart && classes ? sb_table_read_words(j->ctx, j->data, dtype, j->target, &j->table, err)
-                                                      : sb_table_read(j->ctx, j->data, dtype, &j->table, err);
-    if (status == SB_OK) {
-        data->x = sb_table_array(j->table);
-    }
-    if (status == SB_OK && apart) {
-        status = classes ? sb_table_read_words(j->ctx, j->target, 0, NULL, &j->targets, err) : sb_table_read(j->ctx, j->target, dtype, &j->targets, err);
-        data->y = status == SB_OK ? sb_table_array(j->targets) : NULL;
-    } else if (status == SB_OK && j->target) {
-        status = sb_table_split(j->ctx, j->table, j->target, &j->rest, &j->picked, err);
-        data->x = j->rest;
-        data->y = j->picked;
-    }
-    if (status == SB_OK && j->target && classes) {
-        status = read_classes(j, data, apart ? j->targets : j->table, apart ? NULL : j->target, err);
-    } else if (status == SB_OK && apart) {
-        status = flatten(&data->y, &j->picked, err);
-    }
-    if (status == SB_OK && j->weights) {
-        status = sb_table_read(j->ctx, j->weights, SB_F64, &j->weight_table, err);
-        data->weights = status == SB_OK ? sb_table_array(j->weight_table) : NULL;
-    }
-    return status == SB_OK ? flatten(&data->weights, &j->column, err) : status;
-}
-
 static void free_job(job *j) {
     sb_model_free(j->model);
-    sb_array_free(j->rest);
-    sb_array_free(j->picked);
-    sb_array_free(j->column);
-    sb_array_free(j->labels);
-    sb_table_free(j->table);
-    sb_table_free(j->targets);
-    sb_table_free(j->weight_table);
+    cli_input_free(&j->input);
     sb_context_free(j->ctx);
 }
 
@@ -127,7 +68,8 @@ static sb_status fit(job *j, const char *algorithm, sb_error *err) {
         status = set_all(j, err);
     }
     if (status == SB_OK) {
-        status = read_data(j, &data, err);
+        j->input.words = j->input.labels = sb_algorithm_takes(algorithm, "classes");
+        status = cli_input_read(j->ctx, &j->input, &data, err);
     }
     if (status != SB_OK) {
         return status;
@@ -160,12 +102,6 @@ static sb_status print_digest(const job *j, sb_error *err) {
     return status;
 }
 
-#define TABLE_FLAGS(j) \
-    {"--data", CLI_TEXT, &(j).data, 0, 0, "FILE", "the table X: .npy, or csv (a first line of names is a header)"}, \
-    {"--target", CLI_TEXT, &(j).target, 0, 0, "Y", "the target: a file, or a column of the data by its name or its number from 0; of a classifier words or numbers"}, \
-    {"--weights", CLI_TEXT, &(j).weights, 0, 0, "FILE", "a weight a row"}, \
-    {"--float32", CLI_SWITCH, &(j).narrow, 0, 0, NULL, "read the numbers as float32 (float64, or what an .npy file holds)"}
-
 int cli_fit(int argc, char **argv) {
     static const char usage[] = "samebits fit ALGORITHM --data FILE --out MODEL [--set NAME=VALUE ...] [--target Y] [--weights FILE]";
     static const char about[] =
@@ -174,7 +110,7 @@ int cli_fit(int argc, char **argv) {
     job j = {.options = {.size = sizeof j.options}};
     const cli_flag flags[] = {
         {"--set", CLI_EACH, &(cli_each){take_setting, &j}, 0, 0, "NAME=VALUE", "a parameter; may come again"},
-        TABLE_FLAGS(j),
+        CLI_INPUT_FLAGS(j.input),
         {"--out", CLI_TEXT, &j.out, 0, 0, "MODEL", "where to write the model"},
         {"--quiet", CLI_SWITCH, &j.quiet, 0, 0, NULL, "no progress"},
         CLI_MACHINE_FLAGS(j.options.device, j.options.isa, j.options.threads, 1),
@@ -184,7 +120,7 @@ int cli_fit(int argc, char **argv) {
     if (status >= 0) {
         return status;
     }
-    if (operands != 1 || !j.data || !j.out) {
+    if (operands != 1 || !j.input.data || !j.out) {
         return cli_usage_error(usage, "expected one algorithm, --data and --out");
     }
     sb_error err = {.status = SB_OK};
@@ -203,8 +139,9 @@ static sb_status call(job *j, const char *method, const char *path, sb_array **o
         status = sb_model_load(j->ctx, path, &j->model, err);
     }
     if (status == SB_OK) {
-        j->classes = sb_model_note(j->model, "classes");
-        status = read_data(j, &data, err);
+        j->input.classes = sb_model_note(j->model, "classes");
+        j->input.words = j->input.labels = sb_algorithm_takes(sb_model_algorithm(j->model), "classes");
+        status = cli_input_read(j->ctx, &j->input, &data, err);
     }
     if (status == SB_OK) {
         status = sb_model_call(j->ctx, j->model, method, &data, out, err);
@@ -213,7 +150,7 @@ static sb_status call(job *j, const char *method, const char *path, sb_array **o
         return status;
     }
     const bool labels = strcmp(method, "predict") == 0 && sb_algorithm_takes(sb_model_algorithm(j->model), "classes");
-    return labels ? sb_labels_save(j->ctx, *out, j->classes, j->out, err) : sb_array_save(*out, j->out, err);
+    return labels ? sb_labels_save(j->ctx, *out, j->input.classes, j->out, err) : sb_array_save(*out, j->out, err);
 }
 
 // One number, in full.
@@ -236,7 +173,7 @@ int cli_method(int argc, char **argv) {
     const bool any = strcmp(argv[0], "call") == 0;
     job j = {.options = {.size = sizeof j.options}};
     const cli_flag flags[] = {
-        TABLE_FLAGS(j),
+        CLI_INPUT_FLAGS(j.input),
         {"--out", CLI_TEXT, &j.out, 0, 0, "FILE", "where to write the result"},
         CLI_MACHINE_FLAGS(j.options.device, j.options.isa, j.options.threads, 1),
         {0},
@@ -246,7 +183,7 @@ int cli_method(int argc, char **argv) {
     if (status >= 0) {
         return status;
     }
-    if (operands != 1 + any || !j.data) {
+    if (operands != 1 + any || !j.input.data) {
         return cli_usage_error(usage, "expected %sa model and --data", any ? "a method, " : "");
     }
     sb_error err = {.status = SB_OK};

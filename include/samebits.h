@@ -404,6 +404,7 @@ SB_API const char *sb_report_text(const sb_report *report); // lines, each ended
 SB_API const char *sb_report_json(const sb_report *report); // verify: the evidence document (docs/evidence.md)
 SB_API int sb_report_verdict(const sb_report *report);      // see each; 0 is the good one
 SB_API sb_status sb_report_write(const sb_report *report, const char *path, sb_error *err); // the JSON, at once or not at all (SB_ERR_IO)
+SB_API sb_status sb_report_write_page(const sb_report *report, const char *path, sb_error *err); // a page of HTML, of a replay alone (else SB_ERR_STATE)
 SB_API void sb_report_free(sb_report *report); // NULL is fine
 
 // Runs lanes (one operation or model each) over hostile fixtures, whole, in halves and row by row, and compares the
@@ -558,6 +559,38 @@ SB_API sb_status sb_labels_save(sb_context *ctx, const sb_array *numbers, const 
 SB_API sb_status sb_table_split(sb_context *ctx, const sb_table *table, const char *column, sb_array **rest, sb_array **picked, sb_error *err);
 // An array into a file, at once or not at all: csv where the path ends in .csv (decimals that read back the same), else npy.
 SB_API sb_status sb_array_save(const sb_array *a, const char *path, sb_error *err);
+
+// ---------------------------------------------------------------- recordings of what models gave
+
+// A recording is one file (docs/replay.md) of models in their order, the input they were given and what they made of it, with the
+// hashes of all three: whoever has it can compute it again, on any device, and say whether the same came out.
+typedef struct sb_record_options {
+    size_t size;
+    const sb_model *const *models; // fitted; each but the last transforms what the next is given
+    int model_count;               // 1 to 32
+    const char *const *names;      // what the steps are called, at most 63 bytes each; NULL, or one of them: the algorithm's name
+    const char *method;            // of the last model, which gives a row for each row of x: "predict" "predict_proba" "transform" ...
+    const sb_data *data;           // x, or CSR, which is recorded as the dense matrix; y and weights are not looked at
+    int hashes_only;               // 1: neither x nor the output is in the file; who replays it brings x
+    int thresholded;               // 1: a row's decision is whether its last column is at least the threshold (real outputs)
+    double threshold;
+    const char *note;              // words of the caller's own; NULL: none
+    const char *date;              // of the report, not of the file; NULL: none
+} sb_record_options;
+// Runs the models over data->x and writes the file, at once or not at all. The report says what was recorded; its JSON is an
+// evidence document (docs/evidence.md) of COMPUTED cells. Verdict: 0. Refused as sb_model_call refuses.
+SB_API sb_status sb_record(sb_context *ctx, const sb_record_options *options, const char *path, sb_report **out, sb_error *err);
+
+typedef struct sb_replay_options {
+    size_t size;
+    const sb_data *data; // the input, needed where the file holds hashes only; another than was recorded: SB_ERR_ARGUMENT
+    const char *date;    // of the report; NULL: none
+} sb_replay_options;
+// Computes a recording again. The report's text names each step, and the rows that differ, by how many units in the last place,
+// and whether a decision flips; its JSON is an evidence document with a member "replay", so that sb_compare groups those of a fleet;
+// it has a page. Verdict: 0 IDENTICAL; 1 DIFFERENT; 3 REFUSED, a step could not be computed here. options may be NULL. A file
+// that is no recording or was changed: SB_ERR_FORMAT; one of another contract: SB_ERR_UNSUPPORTED.
+SB_API sb_status sb_replay(sb_context *ctx, const char *path, const sb_replay_options *options, sb_report **out, sb_error *err);
 
 // ---------------------------------------------------------------- language models
 

@@ -22,7 +22,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
 import samebits
-from samebits import _estimator, _library
+from samebits import _estimator, _library, _recordings
 from samebits._classes import CLASSES
 from samebits.cluster import KMeans
 from samebits.impute import SimpleImputer
@@ -58,7 +58,7 @@ def estimator_checks():
 
 
 def documentation():
-    modules = {importlib.import_module(module) for module, _ in CLASSES.values()} | {samebits, _library, _estimator}
+    modules = {importlib.import_module(module) for module, _ in CLASSES.values()} | {samebits, _library, _estimator, _recordings}
     for module in modules:
         failures, tried = doctest.testmod(module)
         check(failures == 0, f"doctests of {module.__name__}")
@@ -246,6 +246,42 @@ def machinery():
         process.join()
 
 
+def recordings():
+    X, y = sklearn.datasets.load_diabetes(return_X_y=True, as_frame=True)
+    pipe = make_pipeline(StandardScaler().set_output(transform="pandas"), "passthrough", LinearRegression()).fit(X, y)
+    with tempfile.TemporaryDirectory() as folder:
+        path, hashes, page = (os.path.join(folder, name) for name in ("r", "hashes", "page.html"))
+        number = samebits.record(pipe, X, path, threshold=150, note="as shown")
+        found = samebits.replay(path, report=page)
+        check(found and found.document["references"] == number and found.verdict == "IDENTICAL" and "IDENTICAL" in found.text, found.text)
+        with open(page, encoding="utf-8") as file:
+            check(number in file.read(), "the page")
+        check(found.document["cells"][1]["sha256"] == samebits.digest(pipe.predict(X)), "the digest of the output")
+        check(samebits.record(pipe, X, hashes, threshold=150, note="as shown", values=False) == number, "one number")
+        check(os.path.getsize(hashes) < os.path.getsize(path) and samebits.replay(hashes, X) and samebits.replay(hashes, X.to_numpy()), "hashes")
+        with samebits.config_context(threads=1):
+            check(samebits.replay(hashes, X), "one thread")
+        sparse = scipy.sparse.csr_array(X.to_numpy() * (X.to_numpy() > 0))
+        model = LinearRegression().fit(sparse, y)
+        check(samebits.record(model, sparse, path) == samebits.record(model, sparse.toarray(), path) and samebits.replay(path, sparse), "sparse")
+        check(samebits.record(KMeans(3, random_state=0).fit(X), X, path) and samebits.replay(path), "labels")
+        check(samebits.record(StandardScaler().fit(X), X, path, method="inverse_transform") and samebits.replay(path), "another method")
+        done = subprocess.run([os.environ["SAMEBITS_COMMAND"], "replay", path], capture_output=True, text=True)
+        check(done.returncode == 0 and done.stdout.endswith("IDENTICAL\n"), done.stderr)
+        for call, kind, words in (
+                (lambda: samebits.replay(hashes), ValueError, "hashes only"), (lambda: samebits.replay(hashes, X + 1), ValueError, "not the input"),
+                (lambda: samebits.record(LinearRegression(), X, path), RuntimeError, "not fitted"),
+                (lambda: samebits.record(make_pipeline(preprocessing.MinMaxScaler(), LinearRegression()).fit(X, y), X, path), TypeError, "minmaxscaler"),
+                (lambda: samebits.record(pipe, X, path, method="fit"), ValueError, "no method"), (lambda: samebits.replay(page), ValueError, "SB_ERR"),
+                (lambda: samebits.record(pipe, X.iloc[:, :3], path), ValueError, "feature names"), (lambda: samebits.replay("/nowhere"), OSError, "nowhere")):
+            try:
+                call()
+            except kind as error:
+                check(words in str(error) or words == "SB_ERR" and error.status == "SB_ERR_FORMAT", f"{error}")
+            else:
+                check(False, words)
+
+
 def errors():
     for call, kind, words in (
             (lambda: KMeans(0).fit([[1.0]]), ValueError, "n_clusters"), (lambda: KMeans(3).fit([[1.0]]), ValueError, "n_samples=1 should be >= n_clusters=3"),
@@ -288,6 +324,7 @@ if __name__ == "__main__":
     sparse_data()
     same_bits()
     machinery()
+    recordings()
     errors()
     estimator_checks()
     print(f"{passed} passed, 0 failed")

@@ -222,6 +222,12 @@ def test_documents(folder):
     check(json.loads(printed)["cells"] == document["cells"], "--json prints the document")
     dated = json.loads(run("verify", "--seed", "77", "--lanes", "exp", "--json", "--date").stdout)
     check(valid(dated) and len(dated["date"]) == 10, "--date")
+    table, model, recording = (os.path.join(folder, name) for name in ("x.csv", "model", "recording"))
+    open(table, "w").write("1,2\n3,5\n4,1\n")
+    expect(0, "model ", "fit", "standard_scaler", "--data", table, "--out", model)
+    made = json.loads(expect(0, "COMPUTED", "record", model, "--data", table, "--method", "transform", "--out", recording, "--json").stdout)
+    replay = json.loads(expect(0, "IDENTICAL", "replay", recording, "--json").stdout)
+    check(valid(made) and valid(replay) and not valid({**replay, "replay": {**replay["replay"], "rows": "3"}}), "documents of recordings")
     document["cells"][0]["sha256"] = "0" * 64
     json.dump(document, open(third, "w"))
     expect(1, "DIFFER at " + "/".join(document["cells"][0][k] for k in ("lane", "fixture", "cell")), "compare", one, third)

@@ -159,6 +159,39 @@ static sb_status run_digest(sb_context *ctx, sbi_sha256 *result, sb_error *err) 
     return status;
 }
 
+// ---- recordings: a scaler of three rows
+
+static sb_status run_record(sb_context *ctx, sbi_sha256 *result, sb_error *err) {
+    const float values[6] = {1.0f, 2.0f, 3.5f, -1.0f, 0.25f, 8.0f};
+    const int64_t shape[2] = {3, 2};
+    sb_array *x = NULL;
+    sb_model *model = NULL;
+    sb_report *report = NULL;
+    sb_status status = sb_array_new(ctx, SB_F32, 2, shape, &x, err);
+    if (status == SB_OK) status = sb_array_write(x, values, sizeof values, err);
+    if (status == SB_OK) status = sb_model_new(ctx, "standard_scaler", &model, err);
+    const sb_data data = {.size = sizeof data, .x = x};
+    const sb_model *const models[1] = {model};
+    const sb_record_options options = {.size = sizeof options, .models = models, .model_count = 1, .method = "transform", .data = &data};
+    if (status == SB_OK) status = sb_model_fit(ctx, model, "fit", &data, err);
+    if (status == SB_OK) status = sb_record(ctx, &options, inside("recording"), &report, err);
+    if (status == SB_OK) status = add_file(result, inside("recording"));
+    sb_array_free(x);
+    sb_model_free(model);
+    return add_report(result, report, status);
+}
+
+static void after_record(const char *name, sb_status status) {
+    CHECK((access(inside("recording"), F_OK) == 0) == (status == SB_OK), "%s: half a file", name);
+    if (status == SB_OK) CHECK(rename(inside("recording"), inside("kept.recording")) == 0, "%s", name);
+}
+
+static sb_status run_replay(sb_context *ctx, sbi_sha256 *result, sb_error *err) { // of what run_record kept
+    sb_report *report = NULL;
+    sb_status status = sb_replay(ctx, inside("kept.recording"), NULL, &report, err);
+    return add_report(result, report, status);
+}
+
 // ---- language models: the smallest there is, two steps of three shards
 
 static const char recipe[] =
@@ -331,6 +364,7 @@ int main(void) {
         {"doctor", run_doctor, NULL, 67}, // (each of its requests is one of the same few places, after seconds of probing)
         {"describe", run_describe_library, NULL, 31}, {"trace", run_traced, NULL, 0}, {"trace_compare", run_bisect, NULL, 0},
         {"report_write", run_write, after_write, 0}, {"digest_file", run_digest, NULL, 0},
+        {"record", run_record, after_record, 0}, {"replay", run_replay, NULL, 0},
         {"lm_train", run_train, after_train, 0}, {"lm_resume", run_resume, after_resume, 0}, {"lm_evaluate", run_evaluate, NULL, 0},
         {"lm_generate", run_generate, NULL, 0}, {"lm_describe", run_describe, NULL, 0}, {"lm_ledger_compare", run_ledgers, NULL, 0}};
     prepare();

@@ -49,7 +49,7 @@ def write(path, content):
 
 def arguments(folder):
     run({2}, HOSTILE)
-    for command in ("verify", "selftest", "compare", "doctor", "digest", "prove", "bisect", "demo"):
+    for command in ("verify", "selftest", "compare", "doctor", "digest", "prove", "bisect", "demo", "record", "replay"):
         run({2}, command, "--" + HOSTILE)
     for flag in ("--threads", "--seed", "--lanes", "--isa", "--device"):
         run({2}, "verify", flag, HOSTILE)
@@ -156,8 +156,38 @@ def documents(folder):
     run({3}, "bisect", one, write(other, "\n".join(lines).encode()))
 
 
+def recordings(folder):
+    hostile = HOSTILE[:-1]
+    at = lambda name: os.path.join(folder, name)
+    write(at("x.csv"), b"1,2\n3,5\n4,1\n")
+    run({0}, "fit", "standard_scaler", "--data", at("x.csv"), "--out", at("model"))
+    run({0}, "record", at("model"), "--data", at("x.csv"), "--method", "transform", "--note", hostile, "--out", at("r"))
+    for more in ([], ["--json"], ["--report", at("page.html")]):
+        run({0}, "replay", at("r"), *more)
+    with open(at("page.html"), "rb") as file:
+        page = file.read().decode()
+    check(not [c for c in page if ord(c) < 0x20 and c != "\n" or 0x7f <= ord(c) < 0xa0], page)
+    path = at(HOSTILE)
+    run({3}, "record", path, "--data", path, "--out", path)
+    run({2}, "record", at("model"), "--data", at("x.csv"), "--method", HOSTILE, "--out", at("no"))
+    run({2}, "record", at("model"), "--data", at("x.csv"), "--threshold", HOSTILE, "--out", at("no"))
+    run({3}, "replay", path)
+    run({3}, "replay", at("r"), "--report", os.path.join(path, "x"))
+    with open(at("r"), "rb") as file:
+        whole = file.read()
+    size = int.from_bytes(whole[:8], "little")
+    header = json.loads(whole[8:8 + size])
+    metadata = header["__metadata__"]
+    described = json.loads(metadata["recording"])
+    described["steps"][0].update(name=hostile, method=hostile, algorithm=hostile)
+    for key, value in (("contract", hostile), ("release", hostile), ("format", hostile), ("recording", hostile), ("recording", json.dumps(described))):
+        text_of = json.dumps({**header, "__metadata__": {**metadata, key: value}}).encode()
+        bad = write(at("bad"), len(text_of).to_bytes(8, "little") + text_of + whole[8 + size:])
+        run({0} if key == "release" else {3}, "replay", bad)
+
+
 with tempfile.TemporaryDirectory() as top:
-    for part in (arguments, recipes, documents):
+    for part in (arguments, recipes, documents, recordings):
         inside = os.path.join(top, part.__name__)
         os.mkdir(inside)
         part(inside)

@@ -9,13 +9,14 @@ import numpy as _np
 
 from samebits import _library
 from samebits._classes import CLASSES as _CLASSES
+from samebits._recordings import Replay, record, replay
 from samebits._library import Error, FileError, FormatError, InvalidError, OutOfMemoryError, StateError, UnsupportedError, config_context, threads
 
 __version__ = _library.lib.sb_version().decode()
 contract = _library.c.SB_CONTRACT
 
-__all__ = ["Error", "FileError", "FormatError", "InvalidError", "OutOfMemoryError", "StateError", "UnsupportedError", "config_context", "contract",
-           "digest", "doctor", "load", "threads", "verify"]
+__all__ = ["Error", "FileError", "FormatError", "InvalidError", "OutOfMemoryError", "Replay", "StateError", "UnsupportedError", "config_context", "contract",
+           "digest", "doctor", "load", "record", "replay", "threads", "verify"]
 
 
 def digest(thing):

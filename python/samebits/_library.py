@@ -156,6 +156,17 @@ def to_numpy(handle):
 # ---- models
 
 
+class Data:
+    """What a method is given, as the library takes it; x may be a CSR matrix."""
+
+    def __init__(self, x, y=None, weights=None, classes=None):
+        sparse = (x.indptr, x.indices) if hasattr(x, "indptr") else (None, None)
+        self.kept = [None if a is None else Array(a) for a in (x if sparse[0] is None else x.data, y, weights, *sparse)]
+        handles = [a and a.handle for a in self.kept]
+        self.struct = c.sb_data(size=ctypes.sizeof(c.sb_data), x=handles[0], y=handles[1], weights=handles[2], indptr=handles[3], indices=handles[4],
+                                columns=x.shape[1] if handles[3] else 0, classes=classes and classes.encode())
+
+
 class Model:
     """A model of the library: parameters, a fit, methods, arrays; it pickles as the bytes of its file."""
 
@@ -180,16 +191,6 @@ class Model:
         else:
             check("sb_model_set", self.handle, name.encode(), value.encode())
 
-    def _data(self, x, y, weights, progress, classes=None):
-        sparse = (x.indptr, x.indices) if hasattr(x, "indptr") else (None, None)
-        arrays = [None if a is None else Array(a) for a in (x if sparse[0] is None else x.data, y, weights, *sparse)]
-        handles = [a and a.handle for a in arrays]
-        data = c.sb_data(size=ctypes.sizeof(c.sb_data), x=handles[0], y=handles[1], weights=handles[2], indptr=handles[3], indices=handles[4],
-                         columns=x.shape[1] if handles[3] else 0, classes=classes and classes.encode())
-        if progress:
-            data.progress = progress
-        return arrays, data
-
     def fit(self, method, x, y=None, weights=None, classes=None):
         raised = []
 
@@ -200,25 +201,23 @@ class Model:
                 raised.append(error)
                 return 1
 
-        callback = type(c.sb_data().progress)(progress)
-        arrays, data = self._data(x, y, weights, callback, classes)
+        data = Data(x, y, weights, classes)
+        data.struct.progress = type(data.struct.progress)(progress)
         try:
-            check("sb_model_fit", context(), self.handle, method.encode(), ctypes.byref(data))
+            check("sb_model_fit", context(), self.handle, method.encode(), ctypes.byref(data.struct))
         except Error:
             if raised:
                 raise raised[0] from None
             raise
-        del arrays
 
     def call(self, method, x, y=None, weights=None):
-        arrays, data = self._data(x, y, weights, None)
+        data = Data(x, y, weights)
         out = ctypes.c_void_p()
-        check("sb_model_call", context(), self.handle, method.encode(), ctypes.byref(data), ctypes.byref(out))
+        check("sb_model_call", context(), self.handle, method.encode(), ctypes.byref(data.struct), ctypes.byref(out))
         try:
             return to_numpy(out)
         finally:
             lib.sb_array_free(out)
-            del arrays
 
     def array(self, name):
         handle = lib.sb_model_array(self.handle, name.encode())
@@ -285,11 +284,13 @@ def digest_arrays(arrays):
     return bytes(out).hex()
 
 
-def report(name, *arguments):
-    """Calls a function that gives a report: (verdict, lines, JSON text)."""
+def report(name, *arguments, page=None):
+    """Calls a function that gives a report: (verdict, lines, JSON text). page: a file for its page."""
     handle = ctypes.c_void_p()
     check(name, *arguments, ctypes.byref(handle))
     try:
+        if page is not None:
+            check("sb_report_write_page", handle, page)
         return lib.sb_report_verdict(handle), lib.sb_report_text(handle).decode(), lib.sb_report_json(handle).decode()
     finally:
         lib.sb_report_free(handle)

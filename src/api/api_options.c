@@ -48,6 +48,12 @@ static const sbi_api_field generation_fields[] = {
 static const sbi_api_field data_fields[] = {
     FIELD(sb_data, x), FIELD(sb_data, y), FIELD(sb_data, weights), FIELD(sb_data, progress), FIELD(sb_data, user),
     FIELD(sb_data, indptr), FIELD(sb_data, indices), FIELD(sb_data, columns), FIELD(sb_data, classes)};
+static const sbi_api_field record_fields[] = {
+    FIELD(sb_record_options, models), FIELD(sb_record_options, model_count), FIELD(sb_record_options, names),
+    FIELD(sb_record_options, method), FIELD(sb_record_options, data), FIELD(sb_record_options, hashes_only),
+    FIELD(sb_record_options, thresholded), FIELD(sb_record_options, threshold), FIELD(sb_record_options, note),
+    FIELD(sb_record_options, date)};
+static const sbi_api_field replay_fields[] = {FIELD(sb_replay_options, data), FIELD(sb_replay_options, date)};
 
 const sbi_api_struct sbi_context_struct = STRUCT(sb_context_options, context_fields);
 const sbi_api_struct sbi_gemm_struct = STRUCT(sb_gemm_options, gemm_fields);
@@ -60,6 +66,8 @@ const sbi_api_struct sbi_verify_struct = STRUCT(sb_verify_options, verify_fields
 const sbi_api_struct sbi_run_struct = STRUCT(sb_lm_run, run_fields);
 const sbi_api_struct sbi_generation_struct = STRUCT(sb_lm_generation, generation_fields);
 const sbi_api_struct sbi_data_struct = STRUCT(sb_data, data_fields);
+const sbi_api_struct sbi_record_struct = STRUCT(sb_record_options, record_fields);
+const sbi_api_struct sbi_replay_struct = STRUCT(sb_replay_options, replay_fields);
 
 // An older caller's struct ends with a field, or with the padding up to the next one.
 static bool ends_a_field(const sbi_api_struct *known, size_t given) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exported: verify, compare, selftest, doctor, digests of files.
+// Exported: verify, compare, selftest, doctor, recordings and their replay, digests of files.
 #include "api.h"
+#include "recording.h"
 #include "verify.h"
 
 const char *sb_report_text(const sb_report *report) { return report ? report->text.bytes : ""; }
@@ -10,7 +11,13 @@ void sb_report_free(sb_report *report) { sbi_report_free(report); }
 
 sb_status sb_report_write(const sb_report *report, const char *path, sb_error *err) {
     NEED(report); NEED(path);
-    return sbi_report_write(report, path, err);
+    return sbi_report_write(&report->json, path, err);
+}
+
+sb_status sb_report_write_page(const sb_report *report, const char *path, sb_error *err) {
+    NEED(report); NEED(path);
+    if (!report->page.length) return sbi_fail(err, SB_ERR_STATE, "report", "this report has no page: that of a replay has");
+    return sbi_report_write(&report->page, path, err);
 }
 
 static const sbi_lane *lane_at(int64_t index) {
@@ -98,4 +105,35 @@ sb_status sb_doctor(sb_report **out, sb_error *err) {
 sb_status sb_digest_file(const char *path, uint8_t bytes[32], uint8_t tree[32], int64_t *arrays, sb_error *err) {
     NEED(path); NEED(bytes); NEED(tree); NEED(arrays);
     return sbi_digest_file(path, bytes, tree, arrays, err);
+}
+
+sb_status sb_record(sb_context *ctx, const sb_record_options *options, const char *path, sb_report **out, sb_error *err) {
+    NEED(out);
+    *out = NULL;
+    NEED(ctx); NEED(options); NEED(path);
+    sb_record_options known;
+    sb_data data;
+    sb_status status = sbi_api_options(options, &known, &sbi_record_struct, err);
+    if (status != SB_OK) return status;
+    NEED_FIELD(known, models); NEED_FIELD(known, method); NEED_FIELD(known, data);
+    if ((status = sbi_api_options(known.data, &data, &sbi_data_struct, err))) return status;
+    NEED_FIELD(data, x);
+    known.data = &data;
+    RETURN_INSIDE(sbi_record(ctx, &known, path, out, err));
+}
+
+sb_status sb_replay(sb_context *ctx, const char *path, const sb_replay_options *options, sb_report **out, sb_error *err) {
+    NEED(out);
+    *out = NULL;
+    NEED(ctx); NEED(path);
+    sb_replay_options known;
+    sb_data data;
+    sb_status status = sbi_api_options(options, &known, &sbi_replay_struct, err);
+    if (status == SB_OK && known.data) status = sbi_api_options(known.data, &data, &sbi_data_struct, err);
+    if (status != SB_OK) return status;
+    if (known.data) {
+        NEED_FIELD(data, x);
+        known.data = &data;
+    }
+    RETURN_INSIDE(sbi_replay_run(ctx, path, &known, out, err));
 }

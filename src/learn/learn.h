@@ -162,4 +162,5 @@ const sb_array *sbi_table_array(const sb_table *table);
 const char *sbi_table_name(const sb_table *table, int64_t column);
 sb_status sbi_table_split(sb_context *ctx, const sb_table *table, const char *column, sb_array **rest, sb_array **picked, sb_error *err);
 sb_status sbi_table_write(const sb_array *a, const char *path, sb_error *err);
+void sbi_table_number(sbi_text *text, sb_dtype dtype, const void *at); // one element: a decimal that reads back the same, nan, -inf
 #endif

@@ -295,14 +295,14 @@ static sb_status write_npy(const sb_array *a, uint8_t *bytes, sbi_file *file, sb
     return status == SB_OK ? sbi_file_write(file, bytes, a->size * (int64_t)item, err) : status;
 }
 
-static void add_number(sbi_text *text, const sb_array *a, const uint8_t *at) {
+void sbi_table_number(sbi_text *text, sb_dtype dtype, const void *at) {
     float f;
     double d;
     int32_t i;
     int64_t l;
     uint32_t u;
     uint64_t w;
-    switch (a->dtype) {
+    switch (dtype) {
     case SB_F32:
         memcpy(&f, at, sizeof f);
         if (f - f == 0.0f) sbi_text_add_real32(text, f);
@@ -315,7 +315,7 @@ static void add_number(sbi_text *text, const sb_array *a, const uint8_t *at) {
         break;
     case SB_I32: memcpy(&i, at, sizeof i); sbi_text_add(text, "%ld", (long)i); break;
     case SB_I64: memcpy(&l, at, sizeof l); sbi_text_add(text, "%lld", (long long)l); break;
-    case SB_U8: sbi_text_add(text, "%u", (unsigned)*at); break;
+    case SB_U8: sbi_text_add(text, "%u", (unsigned)*(const uint8_t *)at); break;
     case SB_U32: memcpy(&u, at, sizeof u); sbi_text_add(text, "%lu", (unsigned long)u); break;
     case SB_U64: memcpy(&w, at, sizeof w); sbi_text_add(text, "%llu", (unsigned long long)w); break;
     }
@@ -327,7 +327,7 @@ static sb_status write_csv(const sbi_allocator *allocator, const sb_array *a, co
     sb_status status = SB_OK;
     sbi_text_start(&text, allocator);
     for (int64_t i = 0; i < a->size && status == SB_OK; i++) {
-        add_number(&text, a, bytes + i * item);
+        sbi_table_number(&text, a->dtype, bytes + i * item);
         sbi_text_add(&text, (i + 1) % columns ? "," : "\n");
         if (text.length > 1 << 20 || i + 1 == a->size) {
             status = text.failed ? sbi_fail(err, SB_ERR_MEMORY, "", "out of memory for a table") : sbi_file_write(file, text.bytes, text.length, err);

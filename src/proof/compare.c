@@ -314,7 +314,7 @@ static sb_status compare_all(sbi_arena *arena, document *documents, int count, s
             }
             bool referenced = is_hash(documents[i].references) && is_hash(documents[j].references);
             if (referenced && p.verdict != SBI_SAME_FILE && strcmp(documents[i].references->text, documents[j].references->text) != 0) {
-                sbi_text_add(&report->text, "%s and %s were verified against different tables of golden values\n",
+                sbi_text_add(&report->text, "%s and %s were held against different references\n",
                              documents[i].shown, documents[j].shown);
             }
         }

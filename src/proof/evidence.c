@@ -13,18 +13,18 @@ static void add_hash(sbi_text *json, bool first, const char *key, const uint8_t 
     sbi_report_member(json, first, key, digest ? hex : NULL);
 }
 
-void sbi_evidence_write(const sb_context *ctx, const sb_verify_options *options, const char *tier, const sbi_references *references,
-                        const sbi_cells *cells, sbi_text *json) {
+void sbi_evidence_write(const sb_context *ctx, uint64_t seed, const char *tier, const uint8_t *references, const char *date,
+                        const sbi_cells *cells, const char *more, sbi_text *json) {
     const uint16_t one = 1;
     uint8_t module[32];
     sbi_text_add(json, "{\"samebits\": \"evidence\", \"format\": 1,\n ");
     sbi_report_member(json, true, "release", sb_version());
     sbi_text_add(json, ", \"contract\": %d", SB_CONTRACT);
     sbi_report_member(json, false, "commit", sb_commit());
-    sbi_text_add(json, ", \"seed\": \"%llu\"", (unsigned long long)options->seed); // text: a double does not hold 64 bits
+    sbi_text_add(json, ", \"seed\": \"%llu\"", (unsigned long long)seed); // text: a double does not hold 64 bits
     sbi_report_member(json, false, "tier", tier);
-    add_hash(json, false, "references", options->seed ? NULL : references->digest);
-    sbi_report_member(json, false, "date", options->date);
+    add_hash(json, false, "references", references);
+    sbi_report_member(json, false, "date", date);
     sbi_text_add(json, ",\n \"machine\": {");
     sbi_report_member(json, true, "architecture", sbi_cpu_architecture());
     sbi_report_member(json, false, "cpu", sbi_cpu_model());
@@ -48,5 +48,7 @@ void sbi_evidence_write(const sb_context *ctx, const sb_verify_options *options,
         }
         sbi_text_add(json, "}");
     }
-    sbi_text_add(json, "\n ]}\n");
+    sbi_text_add(json, "\n ]");
+    sbi_text_add_bytes(json, more, (int64_t)strlen(more));
+    sbi_text_add(json, "}\n");
 }

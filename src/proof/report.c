@@ -9,16 +9,24 @@ sb_report *sbi_report_new(sb_error *err) {
     if (report) {
         sbi_text_start(&report->text, &sbi_malloc_allocator);
         sbi_text_start(&report->json, &sbi_malloc_allocator);
+        sbi_text_start(&report->page, &sbi_malloc_allocator);
         sbi_text_add_bytes(&report->text, "", 0);
         sbi_text_add_bytes(&report->json, "", 0);
+        sbi_text_add_bytes(&report->page, "", 0);
     }
     return report;
 }
 
+sb_status sbi_report_check(const sb_report *report, sb_error *err) {
+    const bool failed = report->text.failed || report->json.failed || report->page.failed;
+    return failed ? sbi_fail(err, SB_ERR_MEMORY, "", "out of memory for the report") : SB_OK;
+}
+
 sb_status sbi_report_give(sb_report *report, sb_report **out, sb_error *err) {
-    if (report->text.failed || report->json.failed) {
+    const sb_status status = sbi_report_check(report, err);
+    if (status != SB_OK) {
         sbi_report_free(report);
-        return sbi_fail(err, SB_ERR_MEMORY, "", "out of memory for the report");
+        return status;
     }
     *out = report;
     return SB_OK;
@@ -28,15 +36,16 @@ void sbi_report_free(sb_report *report) {
     if (report) {
         sbi_text_free(&report->text);
         sbi_text_free(&report->json);
+        sbi_text_free(&report->page);
         sbi_release(&sbi_malloc_allocator, report);
     }
 }
 
-sb_status sbi_report_write(const sb_report *report, const char *path, sb_error *err) {
+sb_status sbi_report_write(const sbi_text *part, const char *path, sb_error *err) {
     sbi_file *file = NULL;
     sb_status status = sbi_file_create(&sbi_malloc_allocator, path, &file, err);
     if (status == SB_OK) {
-        status = sbi_file_write(file, report->json.bytes, report->json.length, err);
+        status = sbi_file_write(file, part->bytes, part->length, err);
     }
     if (status == SB_OK) {
         status = sbi_file_commit(file, err);

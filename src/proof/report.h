@@ -6,15 +6,16 @@
 #include "json.h"
 
 struct sb_report {
-    sbi_text text, json;
+    sbi_text text, json, page; // page: of a replay
     int verdict;
 };
 
 sb_report *sbi_report_new(sb_error *err);
+sb_status sbi_report_check(const sb_report *report, sb_error *err); // SB_ERR_MEMORY where it could not be written whole
 // Hands the report over (or, when memory ran out while it was written, frees it and says so).
 sb_status sbi_report_give(sb_report *report, sb_report **out, sb_error *err);
 void sbi_report_free(sb_report *report);
-sb_status sbi_report_write(const sb_report *report, const char *path, sb_error *err);
+sb_status sbi_report_write(const sbi_text *part, const char *path, sb_error *err); // json or page
 
 // "key": "value" of a JSON object, with the comma before it unless first.
 void sbi_report_member(sbi_text *json, bool first, const char *key, const char *value); // value NULL: null

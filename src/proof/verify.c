@@ -454,7 +454,8 @@ sb_status sbi_verify(sb_context *ctx, const sb_verify_options *options, sb_repor
                          state < (seeded ? SBI_CELL_COMPUTED : SBI_CELL_ABSENT) ? "," : "\n");
         }
     }
-    sbi_evidence_write(ctx, options, options->lanes ? "lanes" : tiers[options->tier], &references, &cells, &report->json);
+    sbi_evidence_write(ctx, options->seed, options->lanes ? "lanes" : tiers[options->tier], options->seed ? NULL : references.digest,
+                       options->date, &cells, "", &report->json);
     status = sbi_report_give(report, out, err);
 done:
     sbi_cells_free(&cells);

@@ -57,9 +57,10 @@ bool sbi_lane_in_tier(const sbi_lane *lane, sb_tier tier);
 sb_status sbi_verify(sb_context *ctx, const sb_verify_options *options, sb_report **out, sb_error *err);
 sb_status sbi_selftest(sb_context *ctx, const sb_verify_options *options, sb_report **out, sb_error *err);
 
-// evidence.c: writes the document.
-void sbi_evidence_write(const sb_context *ctx, const sb_verify_options *options, const char *tier, const sbi_references *references,
-                        const sbi_cells *cells, sbi_text *json);
+// evidence.c: writes the document. references: the digest of what cells were held against, or NULL; more: further members, each
+// with the comma before it.
+void sbi_evidence_write(const sb_context *ctx, uint64_t seed, const char *tier, const uint8_t *references, const char *date,
+                        const sbi_cells *cells, const char *more, sbi_text *json);
 
 // file_digest.c
 sb_status sbi_digest_file(const char *path, uint8_t bytes[32], uint8_t tree[32], int64_t *arrays, sb_error *err);
