@@ -515,6 +515,20 @@ SB_API const char *sb_model_note(const sb_model *model, const char *key); // NUL
 // method: "fit", or "partial_fit" where the algorithm has it, which goes on from what is there. After an error the model is
 // not fitted, unless the data were refused at once.
 SB_API sb_status sb_model_fit(sb_context *ctx, sb_model *model, const char *method, const sb_data *data, sb_error *err);
+// A fit that was made elsewhere: arrays by the names of the algorithm's rows, numbers rounded to the row's type, and the sizes that
+// their shapes are written in. What the rows or the algorithm's own check refuse (a missing array, another shape, no finite number
+// where one must be): SB_ERR_ARGUMENT. What partial_fit goes on from may be left out where the row says so. A fitted model: SB_ERR_STATE.
+typedef struct sb_fitted {
+    size_t size;
+    sb_dtype dtype;   // of the data it was fitted on: float32 or float64
+    int size_count;
+    const char *const *size_names; // "n" (rows; 1 if it is not known), "d" (features), and what else the rows name; -1: no such axis
+    const int64_t *sizes;
+    int array_count;
+    const char *const *array_names;
+    const sb_array *const *arrays;
+} sb_fitted;
+SB_API sb_status sb_model_take(sb_context *ctx, sb_model *model, const sb_fitted *fitted, sb_error *err);
 // The other methods: "predict" "transform" "score" ...; a new array, of the type of x where the algorithm's row says "data". Each
 // row of a result has the bits it has alone. A model that is not fitted: SB_ERR_STATE.
 SB_API sb_status sb_model_call(sb_context *ctx, const sb_model *model, const char *method, const sb_data *data, sb_array **out, sb_error *err);

@@ -22,7 +22,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
 import samebits
-from samebits import _estimator, _library, _recordings
+from samebits import _estimator, _library, _recordings, _takeover
 from samebits._classes import CLASSES
 from samebits.cluster import KMeans
 from samebits.impute import SimpleImputer
@@ -58,7 +58,7 @@ def estimator_checks():
 
 
 def documentation():
-    modules = {importlib.import_module(module) for module, _ in CLASSES.values()} | {samebits, _library, _estimator, _recordings}
+    modules = {importlib.import_module(module) for module, _ in CLASSES.values()} | {samebits, _library, _estimator, _recordings, _takeover}
     for module in modules:
         failures, tried = doctest.testmod(module)
         check(failures == 0, f"doctests of {module.__name__}")
@@ -282,6 +282,55 @@ def recordings():
                 check(False, words)
 
 
+def takeover():
+    X, y = sklearn.datasets.load_diabetes(return_X_y=True, as_frame=True)
+    many = np.column_stack([y, X.iloc[:, 0]])
+    weighted = preprocessing.StandardScaler().fit(X.where(X > -0.05))
+    narrow = X.to_numpy(dtype=np.float32)
+    for theirs, data in (
+            (linear_model.LinearRegression().fit(X, y), X), (linear_model.LinearRegression(fit_intercept=False).fit(X, many), X),
+            (linear_model.LinearRegression().fit(narrow, many), narrow), (linear_model.LinearRegression().fit(scipy.sparse.csr_array(X), y), X.to_numpy()),
+            (cluster.KMeans(4, random_state=np.random.RandomState(1)).fit(X), X), (cluster.KMeans(3, init=narrow[:3], n_init=1).fit(narrow), narrow),
+            (preprocessing.StandardScaler().fit(X), X), (preprocessing.StandardScaler(with_std=False).fit(X), X),
+            (preprocessing.StandardScaler(with_mean=False, with_std=False).fit(X), X), (preprocessing.StandardScaler(with_mean=False).fit(narrow), narrow), (weighted, X),
+            (make_pipeline(preprocessing.StandardScaler(), "passthrough", linear_model.LinearRegression()).fit(X, y), X),
+            (make_pipeline(StandardScaler(), cluster.KMeans(3, random_state=0)).fit(X), X)):
+        own = samebits.from_sklearn(theirs)
+        label = f"{theirs}"
+        check(samebits.digest(own) == samebits.digest(samebits.from_sklearn(theirs)), f"{label}: the digest of the same")
+        for method in ("predict", "transform"):
+            if hasattr(theirs, method) and hasattr(own, method):
+                check(np.allclose(getattr(own, method)(data), getattr(theirs, method)(data), rtol=1e-4 if data is narrow else 1e-9, atol=1e-4 if data is narrow else 1e-12),
+                      f"{label}: {method}")
+        if hasattr(theirs, "steps"):
+            with tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "r")
+                check(samebits.record(own, data, path) and samebits.replay(path), f"{label}: recorded")
+            continue
+        check(type(own).__name__ == type(theirs).__name__ and own.get_params().keys() == theirs.get_params().keys(), label)
+        for name in vars(theirs):
+            if name.endswith("_") and name != "singular_":
+                check(hasattr(own, name) and (getattr(own, name) is None) == (getattr(theirs, name) is None), f"{label}: {name}")
+                check(np.all(getattr(own, name) == getattr(theirs, name)), f"{label}: {name} {getattr(own, name)} {getattr(theirs, name)}")
+        check(own._model.note("origin").endswith(f".{type(own).__name__}"), "where it came from")  # pylint: disable=protected-access
+        again = pickle.loads(pickle.dumps(own))
+        check(again.digest() == own.digest() and base.clone(own).fit(data, y) is not None, f"{label}: pickled, cloned")
+    scaler = samebits.from_sklearn(preprocessing.StandardScaler().fit(X))
+    check(samebits.from_sklearn(scaler) is scaler, "ours")
+    for call, kind, words in (
+            (lambda: scaler.partial_fit(X), NotImplementedError, "partial_fit"), (lambda: samebits.from_sklearn(preprocessing.StandardScaler()), NotFittedError, "not fitted"),
+            (lambda: samebits.from_sklearn(StandardScaler()), NotFittedError, "not fitted"), (lambda: samebits.from_sklearn(7), TypeError, "int"),
+            (lambda: samebits.from_sklearn(preprocessing.StandardScaler), TypeError, "is a class"),
+            (lambda: samebits.from_sklearn(preprocessing.PolynomialFeatures().fit(X)), NotImplementedError, "PolynomialFeatures cannot be taken over; LinearRegression")):
+        try:
+            call()
+        except kind as error:
+            check(words in str(error), f"{error}")
+        else:
+            check(False, words)
+    check(len(scaler.transform(X)) == len(X), "still fitted")
+
+
 def errors():
     for call, kind, words in (
             (lambda: KMeans(0).fit([[1.0]]), ValueError, "n_clusters"), (lambda: KMeans(3).fit([[1.0]]), ValueError, "n_samples=1 should be >= n_clusters=3"),
@@ -325,6 +374,7 @@ if __name__ == "__main__":
     same_bits()
     machinery()
     recordings()
+    takeover()
     errors()
     estimator_checks()
     print(f"{passed} passed, 0 failed")

@@ -605,6 +605,78 @@ done:
     return status;
 }
 
+// A fit that was made elsewhere.
+static void test_take(sb_context *ctx) {
+    const double centres[6] = {0.0, 0.0, 4.0, 1.0, -3.0, 2.0}, inertia = 1.5, points[4] = {3.0, 1.0, -2.0, 2.0};
+    const int32_t labels[4] = {0, 2, 1, 1};
+    const int64_t rounds = 3;
+    sb_array *a[4] = {array_of(ctx, SB_F64, 2, SHAPE(3, 2), centres), array_of(ctx, SB_I32, 1, SHAPE(4), labels), array_of(ctx, SB_F64, 0, NULL, &inertia),
+                      array_of(ctx, SB_I64, 0, NULL, &rounds)};
+    sb_array *x = array_of(ctx, SB_F64, 2, SHAPE(2, 2), points), *wrong = array_of(ctx, SB_F64, 2, SHAPE(2, 3), centres);
+    const char *const names[] = {"cluster_centers", "labels", "inertia", "n_iter"}, *const strange[] = {"centres"}, *const sizes[] = {"n", "d"};
+    const char *const holes[] = {NULL, "d"};
+    const sb_array *const arrays[] = {a[0], a[1], a[2], a[3]}, *const turned[] = {wrong}, *const none[] = {NULL};
+    const sb_fitted usual = {.size = sizeof usual, .dtype = SB_F64, .size_count = 2, .size_names = sizes, .sizes = SHAPE(4, 2), .array_count = 4,
+                             .array_names = names, .arrays = arrays};
+    sb_model *model = made(ctx, "kmeans");
+    set(model, "n_clusters", "3");
+    sb_fitted f;
+#define REFUSED(name, change) \
+    do { \
+        f = usual; \
+        change; \
+        err = (sb_error){0}; \
+        CHECK(sb_model_take(ctx, model, &f, &err) == SB_ERR_ARGUMENT && err.status == SB_ERR_ARGUMENT && strcmp(err.argument, name) == 0 && \
+              !sb_model_fitted(model), "%s: %s (%s) %s", #change, sb_status_name(err.status), err.argument, err.message); \
+    } while (0)
+    REFUSED("dtype", f.dtype = SB_I32);
+    REFUSED("sizes", f.size_count = 1);
+    REFUSED("sizes", f.sizes = SHAPE(4, 0));
+    REFUSED("sizes", f.sizes = SHAPE(4, -2));
+    REFUSED("sizes", f.sizes = NULL);
+    REFUSED("size_names", f.size_names = NULL);
+    REFUSED("size_names", f.size_names = holes);
+    REFUSED("n_iter", f.array_count = 3);
+    REFUSED("array_names", (f.array_count = 1, f.array_names = strange));
+    REFUSED("array_names", f.array_names = holes);
+    REFUSED("cluster_centers", (f.array_count = 1, f.arrays = turned));
+    REFUSED("arrays", (f.array_count = 1, f.arrays = none));
+    REFUSED("labels", f.sizes = SHAPE(5, 2));
+    REFUSED("fitted", f.array_count = -1);
+    REFUSED("options", f.size = 9);
+#undef REFUSED
+    set(model, "n_clusters", "2"); // a label of a cluster that is not there
+    CHECK(sb_model_take(ctx, model, &usual, &err) == SB_ERR_ARGUMENT && !sb_model_fitted(model), "%s", err.message);
+    set(model, "n_clusters", "3");
+    CHECK(sb_model_take(NULL, model, &usual, &err) == SB_ERR_ARGUMENT && sb_model_take(ctx, NULL, &usual, &err) == SB_ERR_ARGUMENT &&
+          sb_model_take(ctx, model, NULL, &err) == SB_ERR_ARGUMENT, "NULL");
+    CHECK(sb_model_take(ctx, model, &usual, &err) == SB_OK && sb_model_fitted(model), "%s", err.message);
+    sb_array *out = called(ctx, model, "predict", x);
+    CHECK(array_is(out, ((const int32_t[]){1, 2})) && at(model, "inertia", 0) == 1.5 && at(model, "n_iter", 0) == 3.0, "what was taken");
+    CHECK(sb_model_take(ctx, model, &usual, &err) == SB_ERR_STATE, "taken twice");
+    sb_model *narrow = made(ctx, "kmeans");
+    set(narrow, "n_clusters", "3");
+    f = usual;
+    f.dtype = SB_F32;
+    CHECK(sb_model_take(ctx, narrow, &f, &err) == SB_OK && sb_array_dtype(sb_model_array(narrow, "cluster_centers")) == SB_F32, "%s", err.message);
+    // A scaler without what partial_fit goes on from stays what it is.
+    const double ones[2] = {1.0, 2.0};
+    sb_array *one = array_of(ctx, SB_F64, 1, SHAPE(2), ones);
+    const char *const moments[] = {"scale", "mean", "var", "n_samples_seen"};
+    const sb_array *const four[] = {one, one, one, one};
+    sb_model *scaler = made(ctx, "standard_scaler");
+    f = usual;
+    f.array_names = moments;
+    f.arrays = four;
+    CHECK(sb_model_take(ctx, scaler, &f, &err) == SB_OK, "%s", err.message);
+    const sb_data data = {.size = sizeof data, .x = x};
+    CHECK(sb_model_fit(ctx, scaler, "partial_fit", &data, &err) == SB_ERR_UNSUPPORTED && sb_model_fitted(scaler), "%s", err.message);
+    CHECK(sb_model_fit(ctx, scaler, "fit", &data, &err) == SB_OK && sb_model_fit(ctx, scaler, "partial_fit", &data, &err) == SB_OK, "%s", err.message);
+    sb_model_free(model), sb_model_free(narrow), sb_model_free(scaler);
+    sb_array_free(out), sb_array_free(x), sb_array_free(wrong), sb_array_free(one);
+    for (int i = 0; i < 4; i++) sb_array_free(a[i]);
+}
+
 static void test_memory(void) {
     static const struct { const char *name, *setting, *text; } lives[] = {{"gaussian_nb", NULL, NULL}, {"kmeans", "n_clusters", "2"}, {"linear_regression", NULL, NULL}, {"standard_scaler", NULL, NULL},
                                                                                   {"min_max_scaler", "clip", "true"}, {"simple_imputer", "add_indicator", "true"}};
@@ -650,6 +722,7 @@ int main(void) {
     test_ranges();
     test_imputer();
     test_least_squares();
+    test_take(ctx);
     test_memory();
     sb_context_free(ctx);
     clear(folder);

@@ -10,13 +10,14 @@ import numpy as _np
 from samebits import _library
 from samebits._classes import CLASSES as _CLASSES
 from samebits._recordings import Replay, record, replay
+from samebits._takeover import from_sklearn
 from samebits._library import Error, FileError, FormatError, InvalidError, OutOfMemoryError, StateError, UnsupportedError, config_context, threads
 
 __version__ = _library.lib.sb_version().decode()
 contract = _library.c.SB_CONTRACT
 
 __all__ = ["Error", "FileError", "FormatError", "InvalidError", "OutOfMemoryError", "Replay", "StateError", "UnsupportedError", "config_context", "contract",
-           "digest", "doctor", "load", "record", "replay", "threads", "verify"]
+           "digest", "doctor", "from_sklearn", "load", "record", "replay", "threads", "verify"]
 
 
 def digest(thing):
@@ -29,7 +30,8 @@ def digest(thing):
     if hasattr(thing, "digest"):
         return thing.digest()
     if hasattr(thing, "steps"):
-        parts = {f"{number}.{name}": _np.frombuffer(bytes.fromhex(digest(step)), dtype=_np.uint8) for number, (name, step) in enumerate(thing.steps)}
+        parts = {f"{number}.{name}": _np.frombuffer(bytes.fromhex(digest(step)), dtype=_np.uint8) for number, (name, step) in enumerate(thing.steps)
+                 if step not in (None, "passthrough")}
         return _library.digest_arrays(parts)
     return _library.digest_arrays({key: _np.asarray(value) for key, value in (thing if isinstance(thing, dict) else {"": thing}).items()})
 

@@ -133,7 +133,7 @@ class Array:
     """A view of a numpy array's memory, which stays alive with it."""
 
     def __init__(self, array):
-        array = np.ascontiguousarray(array)
+        array = np.asarray(array, order="C")
         if array.dtype not in DTYPES:
             raise TypeError(f"an array of {array.dtype}: expected one of {', '.join(str(d) for d in DTYPES)}")
         self.kept, self.handle = array, ctypes.c_void_p()
@@ -218,6 +218,15 @@ class Model:
             return to_numpy(out)
         finally:
             lib.sb_array_free(out)
+
+    def take(self, dtype, sizes, arrays):
+        """A fit that was made elsewhere: the type of its data, sizes by name, arrays by name."""
+        kept = [Array(a) for a in arrays.values()]
+        fitted = c.sb_fitted(
+            size=ctypes.sizeof(c.sb_fitted), dtype=DTYPES[np.dtype(dtype)], size_count=len(sizes), array_count=len(kept),
+            size_names=(ctypes.c_char_p * len(sizes))(*(name.encode() for name in sizes)), sizes=(ctypes.c_int64 * len(sizes))(*sizes.values()),
+            array_names=(ctypes.c_char_p * len(kept))(*(name.encode() for name in arrays)), arrays=(ctypes.c_void_p * len(kept))(*(a.handle for a in kept)))
+        check("sb_model_take", context(), self.handle, ctypes.byref(fitted))
 
     def array(self, name):
         handle = lib.sb_model_array(self.handle, name.encode())

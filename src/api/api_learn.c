@@ -51,6 +51,27 @@ sb_status sb_model_fit(sb_context *ctx, sb_model *model, const char *method, con
     RETURN_INSIDE(sbi_model_fit(ctx, model, method, &known, err));
 }
 
+sb_status sb_model_take(sb_context *ctx, sb_model *model, const sb_fitted *fitted, sb_error *err) {
+    NEED(ctx); NEED(model); NEED(fitted);
+    sb_fitted known;
+    sb_status status = sbi_api_options(fitted, &known, &sbi_fitted_struct, err);
+    if (status != SB_OK) return status;
+    if (known.size_count < 0 || known.array_count < 0)
+        return sbi_fail(err, SB_ERR_ARGUMENT, "fitted", "%d sizes and %d arrays", known.size_count, known.array_count);
+    if (known.size_count) {
+        NEED_FIELD(known, size_names); NEED_FIELD(known, sizes);
+    }
+    if (known.array_count) {
+        NEED_FIELD(known, array_names); NEED_FIELD(known, arrays);
+    }
+    for (int i = 0; i < known.size_count; i++)
+        if (!known.size_names[i]) return sbi_fail(err, SB_ERR_ARGUMENT, "size_names", "size_names[%d] is NULL", i);
+    for (int i = 0; i < known.array_count; i++)
+        if (!known.array_names[i] || !known.arrays[i])
+            return sbi_fail(err, SB_ERR_ARGUMENT, known.array_names[i] ? "arrays" : "array_names", "number %d is NULL", i);
+    RETURN_INSIDE(sbi_model_take(ctx, model, &known, err));
+}
+
 sb_status sb_model_call(sb_context *ctx, const sb_model *model, const char *method, const sb_data *data, sb_array **out, sb_error *err) {
     NEED(out);
     *out = NULL;

@@ -48,6 +48,9 @@ static const sbi_api_field generation_fields[] = {
 static const sbi_api_field data_fields[] = {
     FIELD(sb_data, x), FIELD(sb_data, y), FIELD(sb_data, weights), FIELD(sb_data, progress), FIELD(sb_data, user),
     FIELD(sb_data, indptr), FIELD(sb_data, indices), FIELD(sb_data, columns), FIELD(sb_data, classes)};
+static const sbi_api_field fitted_fields[] = {
+    FIELD(sb_fitted, dtype), FIELD(sb_fitted, size_count), FIELD(sb_fitted, size_names), FIELD(sb_fitted, sizes),
+    FIELD(sb_fitted, array_count), FIELD(sb_fitted, array_names), FIELD(sb_fitted, arrays)};
 static const sbi_api_field record_fields[] = {
     FIELD(sb_record_options, models), FIELD(sb_record_options, model_count), FIELD(sb_record_options, names),
     FIELD(sb_record_options, method), FIELD(sb_record_options, data), FIELD(sb_record_options, hashes_only),
@@ -66,6 +69,7 @@ const sbi_api_struct sbi_verify_struct = STRUCT(sb_verify_options, verify_fields
 const sbi_api_struct sbi_run_struct = STRUCT(sb_lm_run, run_fields);
 const sbi_api_struct sbi_generation_struct = STRUCT(sb_lm_generation, generation_fields);
 const sbi_api_struct sbi_data_struct = STRUCT(sb_data, data_fields);
+const sbi_api_struct sbi_fitted_struct = STRUCT(sb_fitted, fitted_fields);
 const sbi_api_struct sbi_record_struct = STRUCT(sb_record_options, record_fields);
 const sbi_api_struct sbi_replay_struct = STRUCT(sb_replay_options, replay_fields);
 

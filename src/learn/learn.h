@@ -90,6 +90,7 @@ sb_status sbi_model_set_array(sb_context *ctx, sb_model *model, const char *para
 sb_status sbi_model_note(sb_model *model, const char *key, const char *text, sb_error *err); // text NULL: takes it away
 const char *sbi_model_find_note(const sb_model *model, const char *key); // NULL if there is none
 sb_status sbi_model_fit(sb_context *ctx, sb_model *model, const char *method, const sb_data *data, sb_error *err);
+sb_status sbi_model_take(sb_context *ctx, sb_model *model, const sb_fitted *fitted, sb_error *err);
 sb_status sbi_model_call(sb_context *ctx, const sb_model *model, const char *method, const sb_data *data, sb_array **out, sb_error *err);
 
 // Parameters, by name (which must be one of the row's).

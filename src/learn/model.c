@@ -462,6 +462,12 @@ sb_status sbi_model_fit(sb_context *ctx, sb_model *model, const char *method, co
         sbi_array_free(call.dense);
         return status;
     }
+    for (const sbi_fitted_row *f = model->algorithm.fitted; goes_on && f->name; f++)
+        if (f->kept && !model->arrays[f - model->algorithm.fitted]) {
+            sbi_array_free(call.dense);
+            return sbi_fail(err, SB_ERR_UNSUPPORTED, "model", "this %s was fitted elsewhere (sb_model_take): %s, from which partial_fit goes on, is not there",
+                            model->algorithm.class_name, f->name);
+        }
     if (!goes_on) forget_fit(model);
     if (!goes_on) model->dtype = call.x->dtype;
     status = sbi_model_set_size(model, "n", call.n, err);
@@ -474,6 +480,53 @@ sb_status sbi_model_fit(sb_context *ctx, sb_model *model, const char *method, co
     if (status == SB_OK) status = sbi_model_check_arrays(model, err);
     if (status != SB_OK) forget_fit(model); // half a fit is none
     sbi_array_free(call.dense);
+    return status;
+}
+
+static sb_status take_array(sb_context *ctx, sb_model *model, const char *name, const sb_array *from, sb_error *err) {
+    double *values = NULL;
+    sb_array *to = NULL;
+    char shown[60];
+    if (fitted_number(model, name) < 0)
+        return sbi_fail(err, SB_ERR_ARGUMENT, "array_names", "%s has no fitted array \"%s\"", model->algorithm.name,
+                        sbi_escape(name, strlen(name), shown, sizeof shown));
+    sb_status status = sbi_model_make(ctx, model, name, &to, err);
+    if (status != SB_OK) return status;
+    bool same = to->ndim == from->ndim;
+    for (int i = 0; same && i < to->ndim; i++) same = to->shape[i] == from->shape[i];
+    if (!same)
+        return sbi_fail(err, SB_ERR_ARGUMENT, name, "%s does not have the shape (%s) that the sizes give", name,
+                        model->algorithm.fitted[fitted_number(model, name)].shape);
+    if (to->dtype == from->dtype) return sbi_copy(ctx, from, to, err);
+    status = sbi_read_reals(ctx, from, &values, err);
+    if (status == SB_OK) status = sbi_write_reals(ctx, values, to, err);
+    sbi_release(&ctx->allocator, values);
+    return status;
+}
+
+sb_status sbi_model_take(sb_context *ctx, sb_model *model, const sb_fitted *fitted, sb_error *err) {
+    sb_status status = SB_OK;
+    if (model->dtype)
+        return sbi_fail(err, SB_ERR_STATE, "model", "this %s is fitted: make a new model", model->algorithm.name);
+    if (fitted->dtype != SB_F32 && fitted->dtype != SB_F64)
+        return sbi_fail(err, SB_ERR_ARGUMENT, "dtype", "dtype is %d: expected float32 or float64", (int)fitted->dtype);
+    model->dtype = fitted->dtype;
+    for (int i = 0; i < fitted->size_count && status == SB_OK; i++) {
+        if (fitted->sizes[i] < -1 || strlen(fitted->size_names[i]) >= SBI_NAME || model->size_count == SBI_SIZES)
+            status = sbi_fail(err, SB_ERR_ARGUMENT, "sizes", "a size is %lld, or its name too long, or there are too many", (long long)fitted->sizes[i]);
+        else
+            status = sbi_model_set_size(model, fitted->size_names[i], fitted->sizes[i], err);
+    }
+    if (status == SB_OK && (sbi_model_size(model, "n") < 1 || sbi_model_size(model, "d") < 1))
+        status = sbi_fail(err, SB_ERR_ARGUMENT, "sizes", "n and d must be there, at least 1");
+    for (int i = 0; i < fitted->array_count && status == SB_OK; i++)
+        status = take_array(ctx, model, fitted->array_names[i], fitted->arrays[i], err);
+    if (status == SB_OK) status = sbi_model_check_arrays(model, err);
+    if (status == SB_ERR_FORMAT) { // (there is no file here)
+        status = SB_ERR_ARGUMENT;
+        if (err) err->status = status;
+    }
+    if (status != SB_OK) forget_fit(model);
     return status;
 }
 

@@ -82,7 +82,14 @@ static void add_parameters(const sbi_recording *r, sbi_text *page) {
             sbi_value_write(&model->values[p - model->algorithm.parameters], page);
             sbi_text_add(page, "<br>");
         }
-        sbi_text_add(page, "fitted on %lld rows of %lld features</td></tr>\n", (long long)sbi_model_size(model, "n"), (long long)sbi_model_size(model, "d"));
+        const char *origin = sb_model_note(model, "origin");
+        if (origin) {
+            sbi_text_add(page, "taken over from ");
+            add_escaped(page, origin);
+        } else {
+            sbi_text_add(page, "fitted on %lld rows of %lld features", (long long)sbi_model_size(model, "n"), (long long)sbi_model_size(model, "d"));
+        }
+        sbi_text_add(page, "</td></tr>\n");
     }
     sbi_text_add(page, "</table>\n");
 }

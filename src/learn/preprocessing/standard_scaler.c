@@ -75,7 +75,9 @@ sb_status sbi_standard_scaler_inverse_transform(sbi_call *call, sb_error *err) {
 
 sb_status sbi_standard_scaler_check(const sb_model *model, sb_error *err) {
     const sb_array *given = sbi_model_array(model, "scale");
-    const bool wanted = sbi_model_flag(model, "with_std");
+    const bool wanted = sbi_model_flag(model, "with_std"), kept = sbi_model_array(model, "squares") != NULL;
+    if (kept != (sbi_model_array(model, "low") != NULL) || kept != (sbi_model_array(model, "high") != NULL))
+        return sbi_fail(err, SB_ERR_FORMAT, "squares", "of squares, low and high some are there and some are not");
     if (wanted == (given != NULL)) return SB_OK;
     return sbi_fail(err, SB_ERR_FORMAT, "scale", "scale is there although with_std says otherwise, or missing");
 }
