@@ -26,12 +26,13 @@ from samebits import _estimator, _library, _recordings, _takeover
 from samebits._classes import CLASSES
 from samebits.cluster import KMeans
 from samebits.impute import SimpleImputer
-from samebits.linear_model import LinearRegression
+from samebits.linear_model import ElasticNet, Lasso, LinearRegression, Ridge
 from samebits.naive_bayes import GaussianNB
 from samebits.preprocessing import MinMaxScaler, StandardScaler
 
 # Checks that scikit-learn's own estimator of that name fails, too, and why.
-EXPECTED = {"KMeans": {f"check_sample_weight_equivalence_on_{kind}_data": "draws pick rows: repeated rows are other rows" for kind in ("dense", "sparse")}}
+EXPECTED = {"KMeans": {f"check_sample_weight_equivalence_on_{kind}_data": "draws pick rows: repeated rows are other rows" for kind in ("dense", "sparse")},
+            "Ridge": {"check_non_transformer_estimators_n_iter": "n_iter_ is None where nothing is iterated"}}
 passed = 0
 
 
@@ -68,6 +69,60 @@ def documentation():
         check(own == {name: other[name] for name in own} and own.keys() == other.keys(), f"{kind.__name__}: {own} {other}")
 
 
+def linear_agreement(X, y, many):
+    def same(own, theirs, data, target, bound, words):
+        for weights in (None, np.arange(len(target)) % 3 + 0.5):
+            one, other = own.fit(data, target, weights), theirs.fit(data, target, weights)
+            away = np.abs(one.coef_ - other.coef_).max() / np.abs(other.coef_).max()
+            check(away < bound and np.allclose(one.intercept_, other.intercept_, rtol=1e-6), f"{words}: {away}")
+
+    wide = np.random.default_rng(0).normal(size=(20, 50))
+    for target in (y, many):
+        for intercept in (True, False):
+            for alpha in (1e-3, 1.0, 100.0):
+                same(Ridge(alpha, fit_intercept=intercept), linear_model.Ridge(alpha, fit_intercept=intercept), X, target, 1e-10, "ridge")
+            same(LinearRegression(positive=True, fit_intercept=intercept), linear_model.LinearRegression(positive=True, fit_intercept=intercept), X, target, 1e-10, "positive")
+            same(Ridge(positive=True, fit_intercept=intercept), linear_model.Ridge(positive=True, fit_intercept=intercept, tol=1e-12), X, target, 1e-5, "ridge, positive")
+    for alpha in (1e-9, 1.0):
+        same(Ridge(alpha), linear_model.Ridge(alpha, solver="svd"), wide, y[:20], 1e-9, "ridge, more columns than rows")
+    same(Ridge([1.0, 5.0]), linear_model.Ridge([1.0, 5.0]), X, many, 1e-10, "ridge, two penalties")
+    check(np.array_equal(Ridge([2.0]).fit(X, y).coef_, Ridge(2.0).fit(X, y).coef_), "one penalty in an array")
+    twice = np.column_stack([X, X[:, :3], np.zeros(len(X))])
+    for alpha in (1e-8, 1.0):
+        same(Ridge(alpha), linear_model.Ridge(alpha, solver="svd"), twice, y, 1e-6, "ridge, columns twice")
+    own, theirs = LinearRegression(positive=True).fit(twice, y), linear_model.LinearRegression(positive=True).fit(twice, y)
+    check(abs(own.score(twice, y) - theirs.score(twice, y)) < 1e-12 and own.coef_.min() >= 0.0 and own.rank_ is None, "positive, columns twice")
+
+
+def objective(model, X, y, l1_ratio, weights):
+    """What ElasticNet makes least."""
+    weights = np.ones(len(y)) if weights is None else weights
+    rest, b = y - X @ model.coef_ - model.intercept_, model.coef_
+    return (weights * rest * rest).sum() / (2 * weights.sum()) + model.alpha * l1_ratio * np.abs(b).sum() + model.alpha * (1 - l1_ratio) / 2 * (b * b).sum()
+
+
+def penalties(X, y, many):
+    """The objective is within 1e-6 of the least, which scikit-learn finds with a small tol."""
+    few = np.random.default_rng(0).normal(size=(30, 100))
+    for data, target in ((X, y), (few, y[:30])):
+        for weights in (None, np.arange(len(target)) % 3 + 0.5):
+            for positive in (False, True):
+                for ratio in (0.5, 1.0):
+                    for selection in ("cyclic", "random") if len(data) > 30 else ("cyclic",):
+                        given = {"fit_intercept": not positive, "positive": positive, "max_iter": 20000}
+                        theirs = linear_model.ElasticNet(0.1, l1_ratio=ratio, tol=1e-10, **given).fit(data, target, weights)
+                        own = [ElasticNet(0.1, l1_ratio=ratio, selection=selection, random_state=1, **given).fit(data, target, weights)]
+                        if ratio == 1.0:
+                            own.append(Lasso(0.1, selection=selection, **given).fit(data, target, weights))
+                        for model in own:
+                            away = objective(model, data, target, ratio, weights) / objective(theirs, data, target, ratio, weights) - 1
+                            check(away < 1e-6 and model.dual_gap_ <= 1e-4 * (target ** 2).mean(), f"objective {away}")
+                            check(not positive or model.coef_.min() >= 0.0, "positive")
+    own, theirs = Lasso(0.1, tol=1e-10).fit(X, many), linear_model.Lasso(0.1, tol=1e-10).fit(X, many)
+    check(np.allclose(own.coef_, theirs.coef_, atol=1e-4) and own.coef_.shape == theirs.coef_.shape and own.n_iter_.shape == own.dual_gap_.shape == (2,), "two targets")
+    check(Lasso(0.1).fit(X, y).digest() == Lasso(0.1, random_state=7, warm_start=True, precompute=True).fit(X, y).digest(), "what reaches no bit")
+
+
 def agreement():
     X, y = sklearn.datasets.load_diabetes(return_X_y=True)
     many = np.column_stack([y, X[:, 0] + y])
@@ -87,6 +142,8 @@ def agreement():
     twice = np.column_stack([X, X[:, :3]])
     own, theirs = LinearRegression().fit(twice, y), linear_model.LinearRegression().fit(twice, y)
     check(np.allclose(own.coef_, theirs.coef_, rtol=1e-6, atol=1e-6) and own.rank_ == theirs.rank_ == 10, "columns twice")
+    linear_agreement(X, y, many)
+    penalties(X, y, many)
     own, theirs = StandardScaler().fit(X), preprocessing.StandardScaler().fit(X)
     check(np.allclose(own.transform(X), theirs.transform(X), atol=1e-12) and np.allclose(own.var_, theirs.var_) and own.n_samples_seen_ == theirs.n_samples_seen_, "scaler")
     check(np.allclose(own.inverse_transform(own.transform(X)), X), "scaler, back")
@@ -192,7 +249,7 @@ def sparse_data():
     X, y = sklearn.datasets.load_diabetes(return_X_y=True)
     X = np.where(np.arange(X.size).reshape(X.shape) % 3 == 0, X, 0.0)
     for kind in (scipy.sparse.csr_matrix, scipy.sparse.csc_array, scipy.sparse.coo_array):
-        for own in (KMeans(4, random_state=1), LinearRegression()):
+        for own in (KMeans(4, random_state=1), LinearRegression(), Ridge(), Lasso(0.1), ElasticNet(0.01)):
             dense, other = base.clone(own).fit(X, y), base.clone(own).fit(kind(X), y)
             check(dense.digest() == other.digest() and np.array_equal(dense.predict(X), other.predict(kind(X))), f"{kind.__name__}: the bits of the dense")
     theirs = linear_model.LinearRegression().fit(scipy.sparse.csr_matrix(X), y)
@@ -201,7 +258,16 @@ def sparse_data():
 
 def same_bits():
     X, y = sklearn.datasets.load_diabetes(return_X_y=True)
-    for make in (lambda: KMeans(5, random_state=3), LinearRegression, StandardScaler, MinMaxScaler, lambda: SimpleImputer(strategy="median", add_indicator=True), GaussianNB):
+    for make in (
+            lambda: KMeans(5, random_state=3),
+            LinearRegression,
+            Ridge,
+            lambda: Lasso(0.1),
+            lambda: ElasticNet(0.01, selection="random", random_state=3),
+            StandardScaler,
+            MinMaxScaler,
+            lambda: SimpleImputer(strategy="median", add_indicator=True),
+            GaussianNB):
         digests = set()
         for threads in (1, 2, 3, 8):
             with samebits.config_context(threads=threads):
@@ -290,6 +356,7 @@ def takeover():
     for theirs, data in (
             (linear_model.LinearRegression().fit(X, y), X), (linear_model.LinearRegression(fit_intercept=False).fit(X, many), X),
             (linear_model.LinearRegression().fit(narrow, many), narrow), (linear_model.LinearRegression().fit(scipy.sparse.csr_array(X), y), X.to_numpy()),
+            (linear_model.Ridge(2.0).fit(X, many), X), (linear_model.Lasso(0.1).fit(narrow, y), narrow), (linear_model.ElasticNet(0.1).fit(X, many), X),
             (cluster.KMeans(4, random_state=np.random.RandomState(1)).fit(X), X), (cluster.KMeans(3, init=narrow[:3], n_init=1).fit(narrow), narrow),
             (preprocessing.StandardScaler().fit(X), X), (preprocessing.StandardScaler(with_std=False).fit(X), X),
             (preprocessing.StandardScaler(with_mean=False, with_std=False).fit(X), X), (preprocessing.StandardScaler(with_mean=False).fit(narrow), narrow), (weighted, X),
@@ -334,7 +401,7 @@ def takeover():
 def errors():
     for call, kind, words in (
             (lambda: KMeans(0).fit([[1.0]]), ValueError, "n_clusters"), (lambda: KMeans(3).fit([[1.0]]), ValueError, "n_samples=1 should be >= n_clusters=3"),
-            (lambda: KMeans().predict([[1.0]]), NotFittedError, "not fitted"), (lambda: LinearRegression(positive=True).fit([[1.0], [2.0]], [1, 2]), NotImplementedError, "positive"),
+            (lambda: KMeans().predict([[1.0]]), NotFittedError, "not fitted"), (lambda: Ridge(-1.0).fit([[1.0]], [1.0]), ValueError, "alpha"),
             (lambda: LinearRegression().fit([[1.0]], None), ValueError, "requires y"), (lambda: samebits.load("/nowhere"), OSError, "nowhere"),
             (lambda: MinMaxScaler((1, 0)).fit([[1.0]]), ValueError, "Minimum of desired feature range must be smaller than maximum. Got (1, 0)"),
             (lambda: MinMaxScaler((0, 1, 2)).fit([[1.0]]), ValueError, "numbers 2"), (lambda: SimpleImputer(missing_values=0).fit([[np.nan]]), ValueError, "NaN"),

@@ -3,7 +3,13 @@
 import warnings
 
 import numpy as np
+from sklearn.base import RegressorMixin
 from sklearn.impute import MissingIndicator
+
+
+def draws(estimator):
+    """Whether a fit draws numbers, so that it needs a seed."""
+    return getattr(estimator, "selection", "random") == "random"
 
 
 def before_fit(estimator, X, y):
@@ -24,8 +30,11 @@ def after_fit(estimator):
             estimator.n_samples_seen_ = int(one) if one.is_integer() else one
     if name == "SimpleImputer":
         estimator.indicator_ = _indicator(estimator) if estimator.add_indicator else None
-    if name == "LinearRegression" and not estimator.fit_intercept and not np.ndim(estimator.intercept_):
+    if isinstance(estimator, RegressorMixin) and hasattr(estimator, "coef_") and not estimator.fit_intercept and not np.ndim(estimator.intercept_):
         estimator.intercept_ = 0.0
+    if name == "Ridge":
+        estimator.n_iter_ = None
+        estimator.solver_ = "cholesky" if estimator.solver == "auto" else estimator.solver
 
 
 def _indicator(estimator):

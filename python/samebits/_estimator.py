@@ -117,7 +117,9 @@ class Estimator(BaseEstimator):
         model = _library.Model(self._algorithm)
         for name in self._sent:
             value = getattr(self, name)
-            if name == "random_state":
+            if name == "random_state" and not _details.draws(self):
+                value = None
+            elif name == "random_state":
                 value = self.random_state_ = _seed(value)
             if isinstance(value, tuple) and name in self._lists:
                 value = ",".join(_text(one) for one in value)

@@ -36,6 +36,9 @@ def _intercept(fitted):
 # a function of the fitted estimator. An array of the rows that is neither there nor here is left out: the library says if it may be.
 KINDS = {
     "LinearRegression": ("coef_", {"t": _targets}, {"intercept": _intercept, "rank": lambda f: getattr(f, "rank_", f.n_features_in_)}),
+    "Ridge": ("coef_", {"t": _targets}, {"intercept": _intercept}),
+    "Lasso": ("coef_", {"t": _targets}, {"intercept": _intercept}),
+    "ElasticNet": ("coef_", {"t": _targets}, {"intercept": _intercept}),
     "KMeans": ("cluster_centers_", {"n": lambda f: len(f.labels_)}, {}),
     "StandardScaler": (None, {}, {
         "mean": lambda f: _filled(0.0, range(f.n_features_in_)) if f.mean_ is None else f.mean_,
@@ -60,7 +63,7 @@ def _model(own, fitted):
     model = own._new_model()  # pylint: disable=protected-access
     if hasattr(own, "random_state"):
         own.random_state = seed
-        del own.random_state_
+        vars(own).pop("random_state_", None)
     dtype = np.float64 if typed is None else getattr(fitted, typed).dtype
     found = {}
     for name in dict.fromkeys((*own._fitted, *arrays)):  # pylint: disable=protected-access

@@ -442,6 +442,7 @@ static sb_status check_array_parameters(const sbi_call *call, sb_error *err) {
         sb_status status = shape_of(model, p->name, sbi_row_array(p->type), call->n, &ndim, shape, err);
         bool same = ndim == array->ndim;
         for (int i = 0; same && i < ndim; i++) same = shape[i] == array->shape[i];
+        same = same || (ndim == 0 && array->size == 1); // (one number for an axis that does not exist)
         if (status == SB_OK && !same)
             status = sbi_fail(err, SB_ERR_SHAPE, p->name, "%s of %s has another shape than (%s) with these parameters and X", p->name,
                               model->algorithm.name, sbi_row_array(p->type));

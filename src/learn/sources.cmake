@@ -1,9 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-foreach(name rows model model_file host_numbers moments classes words table
-             linear/linear_regression linear/centred_rows
-             preprocessing/standard_scaler preprocessing/min_max_scaler
-             impute/simple_imputer
-             naive_bayes/gaussian_nb
-             cluster/kmeans)
+foreach(name
+  rows
+  model
+  model_file
+  host_numbers
+  moments
+  classes
+  words
+  table
+  cluster/kmeans
+  impute/simple_imputer
+  linear/centred_rows
+  linear/elastic_net
+  linear/gram_solve
+  linear/least_squares
+  linear/linear_regression
+  linear/ridge
+  naive_bayes/gaussian_nb
+  preprocessing/min_max_scaler
+  preprocessing/standard_scaler)
   target_sources(samebits_objects PRIVATE src/learn/${name}.c)
 endforeach()
