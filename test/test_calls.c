@@ -91,6 +91,7 @@ static void test_arguments(sb_context *ctx) {
     REFUSED(SB_ERR_ARGUMENT, "options", sb_verify(ctx, VERIFY(size = offsetof(sb_verify_options, lanes) + 3), &report, &err));
     REFUSED(SB_ERR_ARGUMENT, "options", sb_verify(ctx, VERIFY(tier = (sb_tier)9), &report, &err));
     REFUSED(SB_ERR_ARGUMENT, "lanes", sb_verify(ctx, VERIFY(lanes = "no_such_lane"), &report, &err));
+    REFUSED(SB_ERR_ARGUMENT, "lanes", sb_verify(ctx, VERIFY(lanes = "add,"), &report, &err));
     REFUSED(SB_ERR_ARGUMENT, "ctx", sb_selftest(NULL, &verify, &report, &err));
     REFUSED(SB_ERR_ARGUMENT, "options", sb_selftest(ctx, NULL, &report, &err));
     REFUSED(SB_ERR_ARGUMENT, "out", sb_selftest(ctx, &verify, NULL, &err));

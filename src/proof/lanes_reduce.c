@@ -27,6 +27,12 @@ static void spread(sbi_lane_run *run, int axis, const sb_array *x, sb_array *mea
     }
 }
 
+static void report_spread(sbi_lane_run *run, const sb_array *variance, const sb_array *deviation, const sb_array *mean, sb_error *err) {
+    sbi_lane_cell(run, "variance", variance, err);
+    sbi_lane_cell(run, "deviation", deviation, err);
+    sbi_lane_cell(run, "mean64", mean, err);
+}
+
 // Every reduction over one axis of an array, then variance and deviation; over the last axis rows may go in parts.
 static sb_status run_axis(sbi_lane_run *run, int axis, int ndim, const int64_t *shape, sb_error *err) {
     sb_array *x = sbi_lane_input(run, "x", sbi_lane_real(run), ndim, shape);
@@ -65,9 +71,7 @@ static sb_status run_axis(sbi_lane_run *run, int axis, int ndim, const int64_t *
                        sbi_lane_part(run, deviation, p), err);
             }
         }
-        sbi_lane_cell(run, "variance", variance, err);
-        sbi_lane_cell(run, "deviation", deviation, err);
-        sbi_lane_cell(run, "mean64", mean, err);
+        report_spread(run, variance, deviation, mean, err);
     }
     report_total(run, x, err);
     return run->status;
@@ -99,6 +103,12 @@ static sb_status run_reduce_all(sbi_lane_run *run, sb_error *err) {
             sbi_lane_do(run, sb_reduce(run->ctx, (sb_reduction)kind, SB_ALL, x, out, err));
         }
         sbi_lane_cell(run, kinds[kind], out, err);
+    }
+    if (sb_array_size(x) > 1) {
+        sb_array *variance = sbi_lane_result(run, sbi_lane_real(run), 0, NULL), *mean = sbi_lane_result(run, SB_F64, 0, NULL);
+        sb_array *deviation = sbi_lane_result(run, sbi_lane_real(run), 0, NULL);
+        spread(run, SB_ALL, x, mean, variance, deviation, err);
+        report_spread(run, variance, deviation, mean, err);
     }
     report_total(run, x, err);
     return run->status;

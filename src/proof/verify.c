@@ -323,8 +323,9 @@ sb_status sbi_verify_choose(sbi_arena *arena, sb_tier tier, const char *names, c
     if (names && !*names) {
         return sbi_fail(err, SB_ERR_ARGUMENT, "lanes", "the list of lanes is empty");
     }
-    for (const char *at = names; at && *at; at += strcspn(at, ","), at += *at == ',') {
+    for (const char *at = names, *comma; at; at = comma ? comma + 1 : NULL) {
         size_t length = strcspn(at, ",");
+        comma = at[length] ? at + length : NULL;
         if (!sbi_lane_find(at, length)) {
             char shown[80];
             return sbi_fail(err, SB_ERR_ARGUMENT, "lanes", "there is no lane \"%s\" (`samebits verify --list` names them)",
