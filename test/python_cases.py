@@ -289,6 +289,16 @@ def same_bits():
                 check(file.read() == model._model.store(), "one file") # pylint: disable=protected-access
 
 
+def layouts():
+    X = sklearn.datasets.load_diabetes().data
+    own, still = StandardScaler().fit(X).digest(), X.copy()
+    still.flags.writeable = False
+    unaligned = np.frombuffer(b"x" + X.tobytes(), offset=1, dtype=X.dtype).reshape(X.shape)
+    for what, other in (("by columns", np.asfortranarray(X)), ("steps", np.repeat(X, 2, 0)[::2]), ("backwards", X[::-1].copy()[::-1]),
+                        ("other end first", X.astype(">f8")), ("not aligned", unaligned), ("read-only", still), ("a list", X.tolist())):
+        check(StandardScaler().fit(other).digest() == own, what)
+
+
 def child(queue, X):
     queue.put(StandardScaler().fit(X).digest())
 
@@ -412,6 +422,7 @@ def errors():
             (lambda: GaussianNB().fit([[1.0], [2.0]], [0.5, 1.5]), ValueError, "continuous"), (lambda: GaussianNB(priors=[0.5, 0.6]).fit([[1.0], [2.0]], [0, 1]), ValueError, "sum of the priors"),
             (lambda: GaussianNB().partial_fit([[1.0]], [1], classes=[0, 1]).partial_fit([[1.0]], [1], classes=[0, 2]), ValueError, "not the same as on last call"),
             (lambda: GaussianNB().partial_fit([[1.0]], [1]), ValueError, "classes must be passed"),
+            (lambda: samebits.load("a\0b"), ValueError, "null byte"), (lambda: StandardScaler().fit([[1.0]]).save("/nowhere\0b"), ValueError, "null byte"),
             (lambda: _library.restore(b"x" * 100), ValueError, "header")):
         try:
             call()
@@ -439,6 +450,7 @@ if __name__ == "__main__":
     classifiers()
     sparse_data()
     same_bits()
+    layouts()
     machinery()
     recordings()
     takeover()

@@ -75,6 +75,13 @@ def check(name, *arguments):
         raise _KINDS.get(status, InvalidError)(lib.sb_status_name(status).decode(), error.argument.decode("utf-8", "replace"), sentence)
 
 
+def whole(text):
+    """Bytes for C, where a text ends at its first NUL: what stands behind one would be lost unseen."""
+    if b"\0" in text:
+        raise ValueError("embedded null byte")
+    return text
+
+
 # ---- contexts: one a thread, device and number of threads
 
 
@@ -134,6 +141,7 @@ class Array:
 
     def __init__(self, array):
         array = np.asarray(array, order="C")
+        array = array if array.flags.aligned else array.copy()
         if array.dtype not in DTYPES:
             raise TypeError(f"an array of {array.dtype}: expected one of {', '.join(str(d) for d in DTYPES)}")
         self.kept, self.handle = array, ctypes.c_void_p()
@@ -242,7 +250,7 @@ class Model:
         return None if text is None else text.decode()
 
     def set_note(self, key, text):
-        check("sb_model_set_note", self.handle, key.encode(), None if text is None else text.encode())
+        check("sb_model_set_note", self.handle, whole(key.encode()), None if text is None else whole(text.encode()))
 
     def algorithm(self):
         return lib.sb_model_algorithm(self.handle).decode()
@@ -253,7 +261,7 @@ class Model:
         return bytes(out).hex()
 
     def save(self, path):
-        check("sb_model_save", self.handle, os.fsencode(path))
+        check("sb_model_save", self.handle, whole(os.fsencode(path)))
 
     def store(self):
         size = ctypes.c_int64()
@@ -279,14 +287,14 @@ def restore(data):
 def load(path):
     """The model of a file."""
     handle = ctypes.c_void_p()
-    check("sb_model_load", context(), os.fsencode(path), ctypes.byref(handle))
+    check("sb_model_load", context(), whole(os.fsencode(path)), ctypes.byref(handle))
     return _given(handle)
 
 
 def digest_arrays(arrays):
     """The tree digest (contract T10) of arrays by name."""
     kept = [Array(a) for a in arrays.values()]
-    names = (ctypes.c_char_p * len(kept))(*(name.encode() for name in arrays))
+    names = (ctypes.c_char_p * len(kept))(*(whole(name.encode()) for name in arrays))
     handles = (ctypes.c_void_p * len(kept))(*(a.handle for a in kept))
     out = (ctypes.c_uint8 * 32)()
     check("sb_digest_arrays", context(), len(kept), names, handles, out)

@@ -67,7 +67,7 @@ def record(fitted, X, path, *, method=None, values=True, threshold=None, note=No
         size=ctypes.sizeof(c.sb_record_options), models=models, model_count=len(steps), names=(ctypes.c_char_p * len(steps))(*names),
         method=method.encode(), data=ctypes.pointer(data.struct), hashes_only=not values, thresholded=threshold is not None,
         threshold=0.0 if threshold is None else threshold, note=note.encode() if note else None)
-    _, _, document = _library.report("sb_record", _library.context(), ctypes.byref(options), os.fsencode(path))
+    _, _, document = _library.report("sb_record", _library.context(), ctypes.byref(options), _library.whole(os.fsencode(path)))
     return json.loads(document)["references"]
 
 
@@ -81,6 +81,6 @@ def replay(path, X=None, *, report=None):
         X = X if hasattr(X, "indptr") else np.asarray(X)
         data = _library.Data(X if X.dtype in (np.float32, np.float64) else X.astype(np.float64))
     options = c.sb_replay_options(size=ctypes.sizeof(c.sb_replay_options), data=ctypes.pointer(data.struct) if data else None)
-    _, text, document = _library.report("sb_replay", _library.context(), os.fsencode(path), ctypes.byref(options),
-                                        page=None if report is None else os.fsencode(report))
+    _, text, document = _library.report("sb_replay", _library.context(), _library.whole(os.fsencode(path)), ctypes.byref(options),
+                                        page=None if report is None else _library.whole(os.fsencode(report)))
     return Replay(text, json.loads(document))
