@@ -12,6 +12,7 @@ typedef struct job {
     sb_context_options options;
     cli_input input;
     const char *out;
+    int64_t rows;
     const char *settings[SETTINGS]; // "n_clusters=8"
     int setting_count;
     bool quiet;
@@ -138,11 +139,12 @@ static sb_status call(job *j, const char *method, const char *path, sb_array **o
     if (status == SB_OK) {
         status = sb_model_load(j->ctx, path, &j->model, err);
     }
-    if (status == SB_OK) {
+    if (status == SB_OK && j->input.data) {
         j->input.classes = sb_model_note(j->model, "classes");
         j->input.words = j->input.labels = sb_algorithm_takes(sb_model_algorithm(j->model), "classes");
         status = cli_input_read(j->ctx, &j->input, &data, err);
     }
+    data.rows = j->rows;
     if (status == SB_OK) {
         status = sb_model_call(j->ctx, j->model, method, &data, out, err);
     }
@@ -171,19 +173,20 @@ int cli_method(int argc, char **argv) {
         "Calls a method of a fitted estimator on a table: each row of the result has the bits it has alone, on any machine. A\n"
         "number is printed; a table is written to --out, csv where that ends in .csv, else npy.";
     const bool any = strcmp(argv[0], "call") == 0;
-    job j = {.options = {.size = sizeof j.options}};
+    job j = {.options = {.size = sizeof j.options}, .rows = 1};
     const cli_flag flags[] = {
         CLI_INPUT_FLAGS(j.input),
+        {"--rows", CLI_INTEGER, &j.rows, 1, INT64_MAX, "N", "how many rows a method gives that takes no table (sample)"},
         {"--out", CLI_TEXT, &j.out, 0, 0, "FILE", "where to write the result"},
         CLI_MACHINE_FLAGS(j.options.device, j.options.isa, j.options.threads, 1),
         {0},
     };
-    snprintf(usage, sizeof usage, "samebits %s%s MODEL --data FILE [--target Y] [--out FILE]", argv[0], any ? " METHOD" : "");
+    snprintf(usage, sizeof usage, any ? "samebits %s METHOD MODEL [--data FILE | --rows N] [--target Y] [--out FILE]" : "samebits %s MODEL --data FILE [--target Y] [--out FILE]", argv[0]);
     int operands = 0, status = cli_flags(argc, argv, usage, about, flags, &operands);
     if (status >= 0) {
         return status;
     }
-    if (operands != 1 + any || !j.input.data) {
+    if (operands != 1 + any || (!j.input.data && !any)) {
         return cli_usage_error(usage, "expected %sa model and --data", any ? "a method, " : "");
     }
     sb_error err = {.status = SB_OK};

@@ -16,7 +16,7 @@ static void ask(sb_context *ctx, const sb_model *model) {
         const bool classes = sbi_row_has(model->algorithm.input, "classes");
         MUST(sb_array_new(ctx, type ? SB_F64 : SB_F32, 2, shape, &x, NULL) == SB_OK && sbi_write_reals(ctx, values, x, NULL) == SB_OK);
         MUST(sb_array_new(ctx, classes ? SB_I64 : SB_F64, t < 0 ? 1 : 2, targets, &y, NULL) == SB_OK);
-        const sb_data data = {.size = sizeof data, .x = x, .y = y};
+        const sb_data data = {.size = sizeof data, .x = x, .y = y, .rows = ROWS};
         for (const sbi_method_row *m = model->algorithm.methods; m->name; m++) {
             sb_array *one = NULL, *two = NULL;
             sb_error err = {0};

@@ -492,6 +492,7 @@ typedef struct sb_data {
     // or of false and true; they become the model's note "classes". NULL: numbers from 0, as many as y has; of a partial_fit that goes
     // on those that are there. Names that are not in order or other ones than before, a y beyond them: SB_ERR_ARGUMENT.
     const char *classes;
+    int64_t rows; // of the result of a method that takes no x (sample), at least 1, else SB_ERR_ARGUMENT
 } sb_data;
 
 SB_API int64_t sb_algorithm_count(void);

@@ -75,6 +75,12 @@ def main():
         assert (kind, shape) == ("f", [60, 3]) and abs(sum(values)) < 1e-3
         run(0, "call", "inverse_transform", at("scaler"), "--data", at("t.npy"), "--out", at("back.npy"))
         assert max(abs(a - b) for a, b in zip(read_npy(at("back.npy"))[2], sum(rows, []))) < 1e-5
+        run(0, "fit", "pca", "--set", "n_components=2", "--data", at("x.npy"), "--out", at("p"))
+        run(0, "transform", at("p"), "--data", at("x.npy"), "--out", at("z.npy"))
+        run(0, "call", "inverse_transform", at("p"), "--data", at("z.npy"), "--out", at("back.npy"))
+        run(0, "call", "get_covariance", at("p"), "--out", at("c.npy"))
+        assert [read_npy(at(f"{name}.npy"))[1] for name in ("z", "back", "c")] == [[60, 2], [60, 3], [3, 3]]
+        assert "x is NULL" in run(2, "call", "transform", at("p"), "--out", at("no"))
         run(0, "fit", "kmeans", "--set", "n_clusters=4", "--set", "random_state=11", "--data", at("x.npy"), "--out", at("k"))
         run(0, "predict", at("k"), "--data", at("x.npy"), "--out", at("labels.npy"))
         kind, shape, values = read_npy(at("labels.npy"))

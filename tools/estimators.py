@@ -162,16 +162,20 @@ def method_text(a, m):
         result = "score : float"
     else:
         arguments, call = "self, X", f'self._call("{name}", X)'
-        result = f"result : {shape_of(m['shape'].replace('n', 'n_samples', 1))}"
-    lines = [f"    def {name}({arguments}):", f'        """{m["about"]}', "", "        Parameters", "        ----------",
-             "        X : array of shape (n_samples, n_features)"]
-    if "y" in arguments.split("X")[1]:
-        lines.append("        y : " + (("array of shape (n_samples,)" + (" or (n_samples, n_targets)" if "targets" in words else "")) if needs_y
+        result = f"result : {shape_of(re.sub(r'^n', 'n_samples', m['shape']))}"
+    taken = ["        X : array of shape (n_samples, n_features)"]
+    if name.startswith("get_"):
+        arguments, call, taken = "self", f'self._give("{name}")', []
+    elif name.startswith("sample"):
+        arguments, call, taken = "self, n_samples=1", f'self._give("{name}", n_samples)', ["        n_samples : int"]
+    if ", y" in arguments:
+        taken.append("        y : " + (("array of shape (n_samples,)" + (" or (n_samples, n_targets)" if "targets" in words else "")) if needs_y
                                        else "None, not used; there for scikit-learn's sake"))
     if "classes=" in arguments:
         lines.append("        classes : array of all classes that will come; needed at the first call")
     if "sample_weight" in arguments:
-        lines.append("        sample_weight : array of shape (n_samples,) or None")
+        taken.append("        sample_weight : array of shape (n_samples,) or None")
+    lines = [f"    def {name}({arguments}):", f'        """{m["about"]}'] + (["", "        Parameters", "        ----------", *taken] if taken else [])
     lines += ["", "        Returns", "        -------", f"        {result}", '        """', f"        return {call}"]
     return lines
 

@@ -2,6 +2,7 @@
 """What every estimator is: scikit-learn's manners in front of a model of the C library. The classes themselves are written at
 build time (tools/estimators.py); what one of them does beyond that stands in _details.py."""
 import json
+import operator
 import secrets
 import warnings
 
@@ -164,6 +165,11 @@ class Estimator(BaseEstimator):
         check_is_fitted(self)
         X, _ = self._validated(X, False, back=method == "inverse_transform")
         return _details.result(self, method, self._model.call(method, X, **data))
+
+    def _give(self, method, rows=0):
+        """What a method gives that takes no X."""
+        check_is_fitted(self)
+        return _details.result(self, method, self._model.call(method, None, rows=operator.index(rows)))
 
     def _score(self, X, y=None, sample_weight=None):
         check_is_fitted(self)

@@ -36,6 +36,7 @@ int64_t sbi_algorithm_count(void);
 bool sbi_algorithm_at(int64_t index, sbi_algorithm *out);
 bool sbi_algorithm_find(const char *name, sbi_algorithm *out);
 bool sbi_row_has(const char *words, const char *word); // one of the words between spaces
+bool sbi_takes_no_x(const char *method);               // get_..., sample...
 void sbi_describe_algorithms(sbi_text *json, sbi_text *text); // "[{...}, ...]", and lines
 
 // A parameter's value. WORD points into the row; REAL and INTEGER stand for themselves.
@@ -75,7 +76,7 @@ typedef struct sbi_call {
     sb_context *ctx;
     sb_model *model;       // of fit; else only to be read
     const char *method;
-    const sb_array *x, *y, *weights; // y: as x, [n] or [n, t], or int64 [n] of classes; weights float64 [n]; both may be NULL
+    const sb_array *x, *y, *weights; // x: NULL where the method takes none; y: as x, [n] or [n, t], or int64 [n] of classes; weights float64 [n]; both may be NULL
     sb_array *dense; // what x is where CSR was given; owned by the call
     int64_t n, d, classes; // classes: one more than the greatest number in y (the model's own: its size c)
     sb_array *out;
@@ -129,6 +130,10 @@ sb_status sbi_dense_of(sb_context *ctx, const sb_data *data, sb_array **out, sb_
 // S (T2) of terms of the host.
 double sbi_host_sum(int64_t n, const double *terms);
 double sbi_host_dot(int64_t n, const double *a, const double *b); // S(RN64(a b))
+// Every number of the model's array, where it is there, is finite and `least` at least, else SB_ERR_FORMAT (for a check).
+sb_status sbi_model_check_numbers(const sb_model *model, const char *name, double least, sb_error *err);
+// values[n] of the host become the function's (T4, binary64).
+sb_status sbi_host_unary(sb_context *ctx, sb_unary_kind kind, int64_t n, double *values, sb_error *err);
 // The score of a regressor whose predict is `predict`: R2, the mean over targets.
 sb_status sbi_regressor_score(sbi_call *call, sbi_method predict, sb_error *err);
 // The score of a classifier whose predict is `predict`: the weight of the rows that it gives their class, over that of all.

@@ -371,6 +371,12 @@ static sb_status check_data(const sb_data *data, const sbi_method_row *method, s
     const bool needs_y = (is_fit(method) || strcmp(method->name, "score") == 0) && (sbi_row_has(input, "target") || classes);
     const char *name = call->model->algorithm.class_name;
     sb_status status;
+    if (sbi_takes_no_x(method->name)) {
+        call->n = data->rows;
+        call->d = sbi_model_size(call->model, "d");
+        if (*method->shape != 'n' || call->n >= 1) return SB_OK;
+        return sbi_fail(err, SB_ERR_ARGUMENT, "rows", "Invalid value for 'n_samples': %lld . %s gives one row at least.", (long long)call->n, method->name);
+    }
     if (!data->x) return sbi_fail(err, SB_ERR_ARGUMENT, "x", "x is NULL");
     call->x = data->x;
     if (data->indptr) {
@@ -542,7 +548,7 @@ sb_status sbi_model_call(sb_context *ctx, const sb_model *model, const char *met
     if (!model->dtype)
         return sbi_fail(err, SB_ERR_STATE, "model", "this %s instance is not fitted yet: fit it before %s", model->algorithm.class_name, method);
     if ((status = check_data(data, row, &call, err)) || (status = shape_of(model, method, row->shape, call.n, &ndim, shape, err)) ||
-        (status = sbi_array_new(ctx, dtype_of(row->dtype, call.x->dtype), ndim, shape, &call.out, err)))
+        (status = sbi_array_new(ctx, dtype_of(row->dtype, call.x ? call.x->dtype : model->dtype), ndim, shape, &call.out, err)))
         goto done;
     status = row->run(&call, err);
     if (status == SB_OK)

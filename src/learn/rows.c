@@ -102,6 +102,8 @@ bool sbi_row_has(const char *words, const char *word) {
     return false;
 }
 
+bool sbi_takes_no_x(const char *method) { return strncmp(method, "get_", 4) == 0 || strncmp(method, "sample", 6) == 0; }
+
 // ---- the types of parameters
 
 // The next alternative of a type: its first character and its length; type then points behind it. False at the end.

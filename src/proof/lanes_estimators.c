@@ -45,10 +45,11 @@ static sb_array *input_of(sbi_lane_run *run, const sb_model *model, const sbi_me
 static void report_method(sbi_lane_run *run, const sb_model *model, const sbi_method_row *row, int way, sb_data data, sb_error *err) {
     char cell[64];
     const int64_t n = data.x ? data.x->shape[0] : 0;
-    const bool rows = *row->shape == 'n' && (row->shape[1] == ' ' || !row->shape[1]);
+    const bool takes_x = !sbi_takes_no_x(row->name), rows = takes_x && *row->shape == 'n' && (row->shape[1] == ' ' || !row->shape[1]);
     sb_array *made = NULL, *x = input_of(run, model, row, &data, &made, err), *all = NULL, *part = NULL;
+    data.rows = 5;
     for (sbi_part p = rows ? sbi_lane_first(run, n) : (sbi_part){0, n, n}; p.count && run->status == SB_OK; p = rows ? sbi_lane_next(run, p) : (sbi_part){0}) {
-        data.x = sbi_lane_part(run, x, p);
+        data.x = takes_x ? sbi_lane_part(run, x, p) : NULL;
         sbi_lane_do(run, sb_model_call(run->ctx, model, row->name, &data, &part, err));
         if (run->status == SB_OK && rows) {
             int64_t shape[SB_MAX_DIMS];
