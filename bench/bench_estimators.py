@@ -30,8 +30,9 @@ def table(np, n, d, dtype, centres=8):
 
 
 def cases(np, names, short):
-    from sklearn import cluster, linear_model, naive_bayes, preprocessing
+    from sklearn import cluster, decomposition, linear_model, naive_bayes, preprocessing
     import samebits.cluster
+    import samebits.decomposition
     import samebits.linear_model
     import samebits.naive_bayes
     import samebits.preprocessing
@@ -52,6 +53,10 @@ def cases(np, names, short):
                            "predict", lambda own, theirs: f"inertia {own.inertia_ / theirs.inertia_:.6f}, rounds {own.n_iter_} {theirs.n_iter_}"),
                 "KMeans++": (samebits.cluster.KMeans(8, n_init=1, max_iter=1, random_state=1), cluster.KMeans(8, n_init=1, max_iter=1, random_state=1),
                              "predict", lambda own, theirs: ""),
+                "PCA": (samebits.decomposition.PCA(10, random_state=1), decomposition.PCA(10, random_state=1), "transform",
+                        lambda own, theirs: f"variance {own.explained_variance_.sum() / theirs.explained_variance_.sum():.9f}"),
+                "TruncatedSVD": (samebits.decomposition.TruncatedSVD(10, random_state=1), decomposition.TruncatedSVD(10, random_state=1), "transform",
+                                 lambda own, theirs: f"squares {(own.singular_values_ ** 2).sum() / (theirs.singular_values_ ** 2).sum():.9f}"),
             }
             for name, (own, theirs, method, quality, *target) in kinds.items():
                 if not names or name in names:

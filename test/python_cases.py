@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse
 import sklearn.datasets
-from sklearn import base, cluster, impute, linear_model, naive_bayes, preprocessing
+from sklearn import base, cluster, decomposition, impute, linear_model, naive_bayes, preprocessing
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -25,6 +25,7 @@ import samebits
 from samebits import _estimator, _library, _recordings, _takeover
 from samebits._classes import CLASSES
 from samebits.cluster import KMeans
+from samebits.decomposition import PCA, TruncatedSVD
 from samebits.impute import SimpleImputer
 from samebits.linear_model import ElasticNet, Lasso, LinearRegression, Ridge
 from samebits.naive_bayes import GaussianNB
@@ -245,6 +246,44 @@ def classifiers():
         check(samebits.load(path).classes_.tolist() == ["a", "b", "c"] and GaussianNB().fit(X, y == 1).predict(X).dtype == bool, "names")
 
 
+def apart(a, b):
+    return np.abs(np.asarray(a, dtype=float) - b).max()
+
+
+def subspaces():
+    X = sklearn.datasets.load_digits().data
+    for data, bound in ((X, 1e-11), (X.astype(np.float32), 3e-5)):
+        for solver, wanted in (("covariance_eigh", 10), ("full", 0.9), ("auto", "mle"), ("full", None), ("arpack", 12), ("randomized", 10)):
+            own = PCA(wanted, svd_solver=solver, random_state=0).fit(data)
+            theirs = decomposition.PCA(wanted, svd_solver="full" if solver in ("randomized", "arpack") else solver).fit(X)
+            first = slice(3 if solver == "randomized" else 10)
+            loose = 1e-3 if solver == "randomized" else bound
+            check(own.n_components_ == theirs.n_components_ == own.components_.shape[0] and own.components_.dtype == data.dtype, f"{solver} {wanted}: how many")
+            check(apart(own.explained_variance_[first], theirs.explained_variance_[first]) < loose * theirs.explained_variance_[0], f"{solver} {wanted}: variances")
+            check(apart(own.components_[first], theirs.components_[first]) < loose and apart(own.mean_, theirs.mean_) < bound, f"{solver} {wanted}: components")
+            check(apart(own.transform(data)[:, first], theirs.transform(X)[:, first]) < 100 * loose, f"{solver} {wanted}: coordinates")
+            check(apart(own.get_covariance(), theirs.get_covariance()) < 100 * loose, f"{solver} {wanted}: covariance")
+            if wanted == 10:
+                check(abs(own.score(data) - theirs.score(X)) < 100 * loose and apart(own.score_samples(data), theirs.score_samples(X)) < 1e5 * loose, f"{solver}: likelihood")
+                check(apart(own.get_precision() @ own.get_covariance(), np.eye(64)) < 1e3 * bound, f"{solver}: precision")
+        own, theirs = PCA(20, whiten=True).fit(data), decomposition.PCA(20, whiten=True).fit(X)
+        check(apart(own.transform(data), theirs.transform(X)) < 100 * bound and apart(own.transform(data).var(axis=0, ddof=1), 1.0) < 100 * bound, "whitened")
+        check(apart(own.inverse_transform(own.transform(data)), theirs.inverse_transform(theirs.transform(X))) < 100 * bound, "whitened, back")
+        for algorithm in ("arpack", "randomized"):
+            own, theirs = TruncatedSVD(6, algorithm=algorithm, random_state=1).fit(data), decomposition.TruncatedSVD(6, algorithm="arpack", random_state=1).fit(X)
+            loose = bound if algorithm == "arpack" else 1e-5
+            check(apart(own.singular_values_ / theirs.singular_values_, 1.0) < loose and apart(own.explained_variance_ratio_, theirs.explained_variance_ratio_) < loose, algorithm)
+            check(apart(own.transform(data)[:, :3], theirs.transform(X)[:, :3]) < 1e3 * loose, f"{algorithm}: coordinates")
+    # Variances far from 0: of float32 data, where the mean is a million times the spread of one feature.
+    rng = np.random.default_rng(3)
+    far = (rng.normal(size=(2000, 3)) * [100.0, 10.0, 1.0] + [0.0, 0.0, 4096.0]).astype(np.float32)
+    exact = np.linalg.eigvalsh(np.cov(far.astype(float).T))[::-1]
+    check(apart(PCA().fit(far).explained_variance_ / exact, 1.0) < 2e-7, "far from 0")
+    low = rng.normal(size=(300, 4)) @ rng.normal(size=(4, 40))
+    own = PCA(4, svd_solver="randomized", random_state=2).fit(low)
+    check(apart(own.inverse_transform(own.transform(low)), low) < 1e-11 and own.noise_variance_ < 1e-12, "a matrix of rank 4")
+
+
 def sparse_data():
     X, y = sklearn.datasets.load_diabetes(return_X_y=True)
     X = np.where(np.arange(X.size).reshape(X.shape) % 3 == 0, X, 0.0)
@@ -252,6 +291,9 @@ def sparse_data():
         for own in (KMeans(4, random_state=1), LinearRegression(), Ridge(), Lasso(0.1), ElasticNet(0.01)):
             dense, other = base.clone(own).fit(X, y), base.clone(own).fit(kind(X), y)
             check(dense.digest() == other.digest() and np.array_equal(dense.predict(X), other.predict(kind(X))), f"{kind.__name__}: the bits of the dense")
+        for own in (PCA(3, random_state=4), TruncatedSVD(3, random_state=4)):
+            dense, other = base.clone(own).fit(X), base.clone(own).fit(kind(X))
+            check(dense.digest() == other.digest() and np.array_equal(dense.transform(X), other.transform(kind(X))), f"{kind.__name__}: the bits of the dense")
     theirs = linear_model.LinearRegression().fit(scipy.sparse.csr_matrix(X), y)
     check(np.allclose(LinearRegression().fit(scipy.sparse.csr_matrix(X), y).coef_, theirs.coef_, rtol=1e-3), "sparse coefficients")
 
@@ -267,7 +309,11 @@ def same_bits():
             StandardScaler,
             MinMaxScaler,
             lambda: SimpleImputer(strategy="median", add_indicator=True),
-            GaussianNB):
+            GaussianNB,
+            lambda: PCA(4, random_state=5),
+            lambda: PCA(4, svd_solver="full", random_state=5),
+            lambda: PCA(4, svd_solver="randomized", random_state=5, whiten=True),
+            lambda: TruncatedSVD(3, random_state=6)):
         digests = set()
         for threads in (1, 2, 3, 8):
             with samebits.config_context(threads=threads):
@@ -412,6 +458,9 @@ def errors():
     for call, kind, words in (
             (lambda: KMeans(0).fit([[1.0]]), ValueError, "n_clusters"), (lambda: KMeans(3).fit([[1.0]]), ValueError, "n_samples=1 should be >= n_clusters=3"),
             (lambda: KMeans().predict([[1.0]]), NotFittedError, "not fitted"), (lambda: Ridge(-1.0).fit([[1.0]], [1.0]), ValueError, "alpha"),
+            (lambda: PCA(3).fit([[1.0, 2.0], [2.0, 1.0]]), ValueError, "between 1 and min(n_samples, n_features)=2"), (lambda: PCA(2.5).fit(np.eye(3)), ValueError, "n_components"),
+            (lambda: PCA(1).fit(np.eye(3)).inverse_transform(np.eye(3)), ValueError, "expecting 1 features"),
+            (lambda: TruncatedSVD(3).fit([[1.0, 2.0], [2.0, 1.0]]), ValueError, "must be <= n_features(2)"),
             (lambda: LinearRegression().fit([[1.0]], None), ValueError, "requires y"), (lambda: samebits.load("/nowhere"), OSError, "nowhere"),
             (lambda: MinMaxScaler((1, 0)).fit([[1.0]]), ValueError, "Minimum of desired feature range must be smaller than maximum. Got (1, 0)"),
             (lambda: MinMaxScaler((0, 1, 2)).fit([[1.0]]), ValueError, "numbers 2"), (lambda: SimpleImputer(missing_values=0).fit([[np.nan]]), ValueError, "NaN"),
@@ -448,6 +497,7 @@ if __name__ == "__main__":
     scaled_ranges()
     imputed()
     classifiers()
+    subspaces()
     sparse_data()
     same_bits()
     layouts()

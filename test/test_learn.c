@@ -542,6 +542,82 @@ static void test_least_squares(void) {
     }
 }
 
+// ---- subspaces
+
+static double off(double a, double b) { return a > b ? a - b : b - a; }
+
+static void test_components(void) {
+    static const double line[8] = {-1, 2, 0, 3, 2, 5, 3, 6}, flat[6] = {3, 0, 0, 2, 0, 0}; // along (1, 1) about (1, 4): -2, -1, 1, 2
+    static const char *const solvers[] = {"covariance_eigh", "full", "randomized", "auto", "arpack"};
+    const double half = 0x1.6a09e667f3bcdp-1; // 1 / sqrt(2)
+    EACH_CONTEXT(c) {
+        if (c.threads != 1 && c.threads != 3) continue;
+        sb_array *x = array_of(c.ctx, SB_F64, 2, SHAPE(4, 2), line), *wide = array_of(c.ctx, SB_F64, 2, SHAPE(2, 4), line), *one = array_of(c.ctx, SB_F64, 2, SHAPE(1, 2), line);
+        for (int i = 0; i < 5; i++) {
+            sb_model *model = made(c.ctx, "pca");
+            set(model, "svd_solver", solvers[i]);
+            set(model, "n_components", "1");
+            CHECK(FITS(model, "fit", .x = x), "%s: %s", solvers[i], err.message);
+            CHECK(off(at(model, "components", 0), half) < 1e-15 && off(at(model, "components", 1), half) < 1e-15 && at(model, "mean", 0) == 1.0 &&
+                  at(model, "mean", 1) == 4.0 && off(at(model, "explained_variance", 0), 20.0 / 3.0) < 1e-14 && off(at(model, "explained_variance_ratio", 0), 1.0) < 1e-15 &&
+                  off(at(model, "singular_values", 0), 0x1.1e3779b97f4a8p+2) < 1e-14 && at(model, "noise_variance", 0) < 1e-15 && at(model, "n_components", 0) == 1.0 &&
+                  at(model, "n_samples", 0) == 4.0, "%s: %.17g %.17g", solvers[i], at(model, "components", 0), at(model, "explained_variance", 0));
+            sb_array *z = called(c.ctx, model, "transform", x), *back = called(c.ctx, model, "inverse_transform", z);
+            double rows[8] = {0};
+            CHECK(sb_array_read(back, rows, sizeof rows, &err) == SB_OK && sb_array_shape(z)[1] == 1, "%s", err.message);
+            for (int j = 0; j < 8; j++) CHECK(off(rows[j], line[j]) < 1e-14, "%s: back %d: %.17g", solvers[i], j, rows[j]);
+            sb_array *none = NULL;
+            const sb_data wrong = {.size = sizeof wrong, .x = x};
+            CHECK(sb_model_call(c.ctx, model, "inverse_transform", &wrong, &none, &err) == SB_ERR_SHAPE && strstr(err.message, "1 features"), "%s", err.message);
+            CHECK(!FITS(model, "fit", .x = one) && err.status == SB_ERR_ARGUMENT && strstr(err.message, "n_samples=1"), "%s", err.message);
+            sb_array_free(z);
+            sb_array_free(back);
+            sb_model_free(model);
+        }
+        static const struct { const char *components, *solver, *words; } refused[] = {{"3", "full", "between 1 and min"}, {"2", "arpack", "strictly less"},
+            {"0.5", "randomized", "fraction"}, {"mle", "auto", "n_samples >= n_features"}};
+        for (int i = 0; i < 4; i++) {
+            sb_model *model = made(c.ctx, "pca");
+            set(model, "n_components", refused[i].components);
+            set(model, "svd_solver", refused[i].solver);
+            CHECK(!FITS(model, "fit", .x = wide) && err.status == SB_ERR_ARGUMENT && strstr(err.message, refused[i].words), "%d: %s", i, err.message);
+            sb_model_free(model);
+        }
+        sb_model *model = made(c.ctx, "pca"); // a singular covariance
+        set(model, "n_components", "1");
+        CHECK(FITS(model, "fit", .x = x), "%s", err.message);
+        sb_array *covariance = called(c.ctx, model, "get_covariance", NULL), *none = NULL;
+        double entries[4] = {0};
+        CHECK(sb_array_read(covariance, entries, sizeof entries, &err) == SB_OK && off(entries[1], 10.0 / 3.0) < 1e-14, "covariance %g", entries[1]);
+        sb_array_free(covariance);
+        sb_model_free(model);
+        model = made(c.ctx, "pca");
+        sb_array *same = array_of(c.ctx, SB_F64, 2, SHAPE(3, 2), (const double[]){1, 2, 1, 2, 1, 2});
+        const sb_data data = {.size = sizeof data, .x = same};
+        CHECK(FITS(model, "fit", .x = same) && at(model, "explained_variance_ratio", 0) == 0.0, "%s", err.message);
+        CHECK(sb_model_call(c.ctx, model, "score", &data, &none, &err) == SB_ERR_SINGULAR && sb_model_call(c.ctx, model, "get_precision", &data, &none, &err) == SB_ERR_SINGULAR, "%s", err.message);
+        sb_model_free(model);
+        for (int i = 0; i < 2; i++) {
+            sb_array *corner = array_of(c.ctx, SB_F64, 2, SHAPE(3, 2), flat);
+            model = made(c.ctx, "truncated_svd");
+            set(model, "algorithm", i ? "arpack" : "randomized");
+            CHECK(FITS(model, "fit", .x = corner) && off(at(model, "singular_values", 0), 3.0) < 1e-14 && off(at(model, "singular_values", 1), 2.0) < 1e-14 &&
+                  off(at(model, "components", 0), 1.0) < 1e-15 && off(at(model, "explained_variance", 0), 2.0) < 1e-14, "%s", err.message);
+            sb_array_free(corner);
+            sb_model_free(model);
+            model = made(c.ctx, "truncated_svd");
+            set(model, "n_components", "3");
+            CHECK(!FITS(model, "fit", .x = x) && err.status == SB_ERR_ARGUMENT && strstr(err.message, "n_components(3) must be <= n_features(2)."), "%s", err.message);
+            CHECK(FITS(model, "fit", .x = wide) && sb_array_shape(sb_model_array(model, "components"))[0] == 2, "as many as rows: %s", err.message);
+            sb_model_free(model);
+        }
+        sb_array_free(same);
+        sb_array_free(x);
+        sb_array_free(wide);
+        sb_array_free(one);
+    }
+}
+
 // ---- memory: every request refused in turn is a named error, and nothing is left over
 
 typedef struct purse { long left, live; } purse; // requests until one is refused (negative: never), blocks in use
@@ -578,7 +654,7 @@ static sb_status whole_life(sb_context *ctx, const char *name, const char *setti
         goto done;
     sbi_algorithm_find(name, &algorithm);
     const sb_data data = {.size = sizeof data, .x = x, .y = y, .weights = sbi_row_has(algorithm.input, "weights") ? w : NULL,
-                          .classes = classes ? "[\"a\", \"b\", \"c\"]" : NULL};
+                          .classes = classes ? "[\"a\", \"b\", \"c\"]" : NULL, .rows = 3};
     if ((status = sb_model_fit(ctx, model, "fit", &data, why)) || (status = sb_model_digest(ctx, model, digest, why)) ||
         (status = sb_model_store(model, NULL, 0, &size, why)))
         goto done;
@@ -684,7 +760,11 @@ static void test_memory(void) {
         {"elastic_net", NULL, NULL},
         {"standard_scaler", NULL, NULL},
         {"min_max_scaler", "clip", "true"},
-        {"simple_imputer", "add_indicator", "true"}};
+        {"simple_imputer", "add_indicator", "true"},
+        {"pca", "svd_solver", "randomized"},
+        {"pca", "n_components", "mle"},
+        {"pca", "whiten", "true"},
+        {"truncated_svd", "n_components", "3"}};
     for (size_t i = 0; i < sizeof lives / sizeof *lives; i++) {
         bool whole = false;
         long refused = 0;
@@ -728,6 +808,7 @@ int main(void) {
     test_imputer();
     test_least_squares();
     test_take(ctx);
+    test_components();
     test_memory();
     sb_context_free(ctx);
     clear(folder);

@@ -41,6 +41,17 @@ sb_status sbi_model_numbers(const sb_model *model, const char *name, double **ou
     return read_reals(&model->allocator, sbi_model_array(model, name), out, err);
 }
 
+sb_status sbi_model_check_numbers(const sb_model *model, const char *name, double least, sb_error *err) {
+    const sb_array *a = sbi_model_array(model, name);
+    double *values = NULL;
+    sb_status status = a ? sbi_model_numbers(model, name, &values, err) : SB_OK;
+    for (int64_t i = 0; a && i < a->size && status == SB_OK; i++)
+        if (!(values[i] - values[i] == 0.0 && values[i] >= least))
+            status = sbi_fail(err, SB_ERR_FORMAT, name, "%s holds %g (element %lld)", name, values[i], (long long)i);
+    sbi_release(&model->allocator, values);
+    return status;
+}
+
 sb_status sbi_write_reals(sb_context *ctx, const double *values, sb_array *to, sb_error *err) {
     if (to->dtype == SB_F64) return sbi_array_write(to, values, (size_t)to->size * sizeof *values, err);
     if (to->dtype != SB_F32) return sbi_fail(err, SB_ERR_DTYPE, "array", "reals into an array of %s", sbi_dtype_name(to->dtype));
@@ -169,6 +180,16 @@ static double sum_of(int64_t n, const double *a, const double *b) {
 
 double sbi_host_sum(int64_t n, const double *terms) { return sum_of(n, terms, NULL); }
 double sbi_host_dot(int64_t n, const double *a, const double *b) { return sum_of(n, a, b); }
+
+sb_status sbi_host_unary(sb_context *ctx, sb_unary_kind kind, int64_t n, double *values, sb_error *err) {
+    sb_array *a = NULL;
+    sb_status status = sbi_array_new(ctx, SB_F64, 1, &n, &a, err);
+    if (status == SB_OK) status = sbi_array_write(a, values, (size_t)n * sizeof *values, err);
+    if (status == SB_OK) status = sbi_unary(ctx, kind, a, a, err);
+    if (status == SB_OK) status = sbi_array_read(a, values, (size_t)n * sizeof *values, err);
+    sbi_array_free(a);
+    return status;
+}
 
 // For each target: 1 - S(w (y - p)^2) / S(w (y - mean)^2), mean = S(w y) / S(w); where the divisor is 0: 1 if the dividend is
 // 0, too, else 0. Then the mean over targets.

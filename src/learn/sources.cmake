@@ -9,6 +9,10 @@ foreach(name
   words
   table
   cluster/kmeans
+  decomposition/minka
+  decomposition/pca
+  decomposition/projection
+  decomposition/truncated_svd
   impute/simple_imputer
   linear/centred_rows
   linear/elastic_net

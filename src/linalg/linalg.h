@@ -132,6 +132,16 @@ typedef struct sbi_tall { // of a, or of its transpose where it is wide (turned)
 sb_status sbi_tall_open(sb_context *ctx, const sb_array *a, sbi_tall *out, sb_error *err);
 void sbi_tall_close(sbi_tall *t);
 
+// ---- random_svd.c
+
+typedef struct sbi_random_svd_options {
+    int64_t k, oversamples, iterations; // 1 <= k <= min(m, n)
+    bool normalize;
+    uint64_t seed, stream;
+} sbi_random_svd_options;
+// The k greatest singular values of a[m, n], about, descending: s[k], vt[k, n], signs as in sbi_svd. a is finite.
+sb_status sbi_random_svd(sb_context *ctx, const sb_array *a, const sbi_random_svd_options *options, double *s, double *vt, sb_error *err);
+
 // ---- cholesky.c
 // Overwrites the panels, whose lower triangle is read, by the factor. A pivot that is not positive: SB_ERR_SINGULAR.
 sb_status sbi_cholesky_panels(sbi_panels *p, sb_error *err);
