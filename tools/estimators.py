@@ -172,7 +172,7 @@ def method_text(a, m):
         taken.append("        y : " + (("array of shape (n_samples,)" + (" or (n_samples, n_targets)" if "targets" in words else "")) if needs_y
                                        else "None, not used; there for scikit-learn's sake"))
     if "classes=" in arguments:
-        lines.append("        classes : array of all classes that will come; needed at the first call")
+        taken.append("        classes : array of all classes that will come; needed at the first call")
     if "sample_weight" in arguments:
         taken.append("        sample_weight : array of shape (n_samples,) or None")
     lines = [f"    def {name}({arguments}):", f'        """{m["about"]}'] + (["", "        Parameters", "        ----------", *taken] if taken else [])
