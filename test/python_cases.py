@@ -416,6 +416,7 @@ def takeover():
             (cluster.KMeans(4, random_state=np.random.RandomState(1)).fit(X), X), (cluster.KMeans(3, init=narrow[:3], n_init=1).fit(narrow), narrow),
             (preprocessing.StandardScaler().fit(X), X), (preprocessing.StandardScaler(with_std=False).fit(X), X),
             (preprocessing.StandardScaler(with_mean=False, with_std=False).fit(X), X), (preprocessing.StandardScaler(with_mean=False).fit(narrow), narrow), (weighted, X),
+            (decomposition.PCA(3, whiten=True, random_state=0).fit(X), X), (decomposition.PCA(0.9).fit(narrow), narrow), (decomposition.TruncatedSVD(3).fit(X), X),
             (make_pipeline(preprocessing.StandardScaler(), "passthrough", linear_model.LinearRegression()).fit(X, y), X),
             (make_pipeline(StandardScaler(), cluster.KMeans(3, random_state=0)).fit(X), X)):
         own = samebits.from_sklearn(theirs)

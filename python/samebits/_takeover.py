@@ -40,6 +40,8 @@ KINDS = {
     "Lasso": ("coef_", {"t": _targets}, {"intercept": _intercept}),
     "ElasticNet": ("coef_", {"t": _targets}, {"intercept": _intercept}),
     "KMeans": ("cluster_centers_", {"n": lambda f: len(f.labels_)}, {}),
+    "PCA": ("components_", {"k": lambda f: len(f.components_)}, {}),
+    "TruncatedSVD": ("components_", {"k": lambda f: len(f.components_)}, {}),
     "StandardScaler": (None, {}, {
         "mean": lambda f: _filled(0.0, range(f.n_features_in_)) if f.mean_ is None else f.mean_,
         "var": lambda f: _filled(0.0, range(f.n_features_in_)) if f.var_ is None else f.var_,
