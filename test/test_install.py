@@ -2,11 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_install.py BUILD: installs into a staged folder and builds a program against it by pkg-config (shared and static),
 by find_package (shared and static) and as C++; runs each, and the installed command."""
+import glob
 import os
+import re
 import subprocess
 import sys
 import tempfile
 
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SOURCE = """#include <samebits.h>
 #include <stdio.h>
 int main(void) {
@@ -79,6 +82,10 @@ def main():
             raise SystemExit(f"pkg-config says {version}, the command {said}")
         run(os.path.join(root, "bin/samebits"), "verify", "--lanes", "add")
         find(root, "samebits.1")
+        for path in [os.path.join(ROOT, "include/samebits.h"), *glob.glob(ROOT + "/cli/*.c")]:
+            with open(path, encoding="utf-8") as file:
+                for page in re.findall(r"docs/(\w+\.md)", file.read()):
+                    find(root, page)  # what the header and the command send their readers to
         print(f"{passed + 1} programs built against what was installed run")
 
 
