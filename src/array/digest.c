@@ -2,7 +2,8 @@
 // The tree digest of a set of named arrays (contract T10). One SHA-256 over, for each array in bytewise order of the
 // names: u32 length of the name, name, u32 length of the dtype's name, dtype's name, u32 ndim, i64 sizes, then the
 // SHA-256 of each 64 KiB leaf of its bytes, in order. All integers and elements little-endian. Leaves are hashed in
-// parallel; the order in which they are folded is fixed, so the digest does not know how many threads there were.
+// parallel, those of a device with memory of its own by a kernel there, so that 32 bytes a leaf come back; the order in
+// which they are folded is fixed, so the digest knows neither threads nor devices.
 #include "array.h"
 
 #include <stdatomic.h>
@@ -13,14 +14,17 @@ static const bool big = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
 
 static bool copied(const sb_array *a) { return big || a->storage->device != &sbi_cpu; }
 
+static bool hashed_there(const sb_array *a) { return !big && a->storage->device->apart; }
+
 typedef struct entry {
     const char *name;
     const sb_array *array;
     int64_t bytes, first_leaf, leaves;
+    bool done; // hashed on its device
 } entry;
 
 typedef struct digest_job {
-    const entry *entries;
+    entry *entries;
     int64_t count, leaves;
     uint8_t *digests; // of all leaves
     uint8_t *copies;  // two leaves a member; NULL where no leaf is copied
@@ -48,9 +52,8 @@ static void reverse_items(uint8_t *bytes, int64_t size, size_t item) {
         }
 }
 
-// A leaf's bytes, where they stand or (if they have to be fetched or turned) in copy[LEAF]; NULL: its device failed.
-static const uint8_t *leaf_bytes(digest_job *job, int64_t leaf, uint8_t *copy, size_t *size) {
-    int64_t low = 0, high = job->count; // the last entry that begins at or before the leaf and is not empty
+static const entry *entry_of(const digest_job *job, int64_t leaf) { // the last that begins at or before it and is not empty
+    int64_t low = 0, high = job->count;
     while (high - low > 1) {
         int64_t middle = low + (high - low) / 2;
         if (job->entries[middle].first_leaf <= leaf)
@@ -58,9 +61,15 @@ static const uint8_t *leaf_bytes(digest_job *job, int64_t leaf, uint8_t *copy, s
         else
             high = middle;
     }
-    const entry *e = &job->entries[low];
+    return &job->entries[low];
+}
+
+// A leaf's bytes, where they stand or (if they have to be fetched or turned) in copy[LEAF]; NULL: hashed elsewhere, or its device failed.
+static const uint8_t *leaf_bytes(digest_job *job, int64_t leaf, uint8_t *copy, size_t *size) {
+    const entry *e = entry_of(job, leaf);
     int64_t from = (leaf - e->first_leaf) * LEAF, rest = e->bytes - from;
     const sbi_device *device = e->array->storage->device;
+    if (hashed_there(e->array)) return NULL;
     *size = (size_t)(rest < LEAF ? rest : LEAF);
     if (!copied(e->array)) return (const uint8_t *)e->array->data + from;
     if (device->read(device, (const uint8_t *)e->array->data + from, copy, (int64_t)*size, NULL) != SB_OK) {
@@ -76,18 +85,40 @@ static void hash_pair(digest_job *job, int64_t pair, uint8_t *copies) {
     sbi_sha256 hash[2];
     size_t size[2] = {0, 0};
     const uint8_t *bytes[2] = {NULL, NULL};
-    const int count = 2 * pair + 1 < job->leaves ? 2 : 1;
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < 2 && 2 * pair + i < job->leaves; i++) {
         bytes[i] = leaf_bytes(job, 2 * pair + i, copies ? copies + i * LEAF : NULL, &size[i]);
-        if (!bytes[i]) return;
         sbi_sha256_start(&hash[i]);
     }
-    size_t both = count < 2 ? 0 : size[0] < size[1] ? size[0] / 64 * 64 : size[1] / 64 * 64;
+    size_t both = !bytes[0] || !bytes[1] ? 0 : size[0] < size[1] ? size[0] / 64 * 64 : size[1] / 64 * 64;
     if (both) sbi_sha256_add_two(&hash[0], bytes[0], &hash[1], bytes[1], both);
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < 2; i++) {
+        if (!bytes[i]) continue;
         sbi_sha256_add(&hash[i], bytes[i] + both, size[i] - both);
         sbi_sha256_end(&hash[i], job->digests + (2 * pair + i) * DIGEST);
     }
+}
+
+// The leaves of a device with memory of its own, by kernels there, which are waited for once.
+static sb_status hash_there(sb_context *ctx, const sbi_device *device, const digest_job *job, sb_error *err) {
+    sb_status status = SB_OK;
+    uint32_t *words = sbi_allocate(&ctx->allocator, job->leaves, DIGEST, err);
+    char *there = words ? device->allocate(device, &ctx->allocator, job->leaves * DIGEST, err) : NULL;
+    if (!there) status = SB_ERR_MEMORY;
+    for (const entry *e = job->entries; e < job->entries + job->count && status == SB_OK; e++) {
+        const sbi_arg args[] = {{.in = e->array->data}, {.out = there + e->first_leaf * DIGEST}, {.i = e->bytes}, {.i = e->leaves}};
+        if (e->leaves > 0 && e->array->storage->device == device)
+            status = device->launch(device, ctx->kernels, ctx->pool, SBI_ID_k_leaf_digests, (e->leaves + 15) / 16, args, err);
+    }
+    if (status == SB_OK) status = device->read(device, there, words, job->leaves * DIGEST, err);
+    for (entry *e = job->entries; e < job->entries + job->count && status == SB_OK; e++) {
+        if (e->array->storage->device != device) continue;
+        for (int64_t i = 8 * e->first_leaf; i < 8 * (e->first_leaf + e->leaves); i++)
+            for (int byte = 0; byte < 4; byte++) job->digests[4 * i + byte] = (uint8_t)(words[i] >> (24 - 8 * byte));
+        e->done = true;
+    }
+    if (there) device->release(device, &ctx->allocator, there);
+    sbi_release(&ctx->allocator, words);
+    return status;
 }
 
 // A member has copies of its own and takes pairs until none is left.
@@ -122,7 +153,7 @@ sb_status sbi_digest_arrays(sb_context *ctx, int64_t count, const char *const *n
                             uint8_t out[32], sb_error *err) {
     uint8_t *digests = NULL;
     void *copies = NULL;
-    bool copy = false;
+    bool copy = false, here = false; // a leaf is copied, is hashed by the host
     sb_status status = SB_OK;
     int64_t leaves = 0;
     entry *entries = sbi_allocate(&ctx->allocator, count, sizeof *entries, err);
@@ -145,7 +176,8 @@ sb_status sbi_digest_arrays(sb_context *ctx, int64_t count, const char *const *n
         e->first_leaf = leaves;
         e->leaves = e->bytes / LEAF + (e->bytes % LEAF != 0);
         leaves += e->leaves;
-        copy = copy || copied(e->array);
+        here = here || !hashed_there(e->array);
+        copy = copy || (copied(e->array) && !hashed_there(e->array));
     }
     digests = sbi_allocate(&ctx->allocator, leaves, DIGEST, err);
     if (!digests) {
@@ -158,11 +190,13 @@ sb_status sbi_digest_arrays(sb_context *ctx, int64_t count, const char *const *n
         goto done;
     }
     digest_job job = {.entries = entries, .count = count, .leaves = leaves, .digests = digests, .copies = copies};
-    sbi_pool_run(ctx->pool, members, hash_leaves, &job);
+    if (here) sbi_pool_run(ctx->pool, members, hash_leaves, &job);
     if (atomic_load(&job.status) != SB_OK) {
         status = sbi_fail(err, SB_ERR_DEVICE, "arrays", "an array could not be read from its device");
         goto done;
     }
+    for (entry *e = entries; e < entries + count; e++)
+        if (hashed_there(e->array) && !e->done && (status = hash_there(ctx, e->array->storage->device, &job, err)) != SB_OK) goto done;
     sbi_sha256 hash;
     sbi_sha256_start(&hash);
     for (int64_t i = 0; i < count; i++) {

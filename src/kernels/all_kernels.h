@@ -9,6 +9,8 @@ SBI_KERNEL_FILE(attention)
 #include "attention.def"
 SBI_KERNEL_FILE(columns)
 #include "columns.def"
+SBI_KERNEL_FILE(digest)
+#include "digest.def"
 SBI_KERNEL_FILE(distance)
 #include "distance.def"
 SBI_KERNEL_FILE(elementwise)

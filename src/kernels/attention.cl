@@ -96,7 +96,7 @@ KERNEL void NAME(k_attention)(GLOBAL const T *RESTRICT q, GLOBAL const T *RESTRI
         }
     }
     LANE_END
-    for (i32 careful = 0, again = 1; again; careful = 1) { // (a value that is not finite leaves no result finite)
+    for (i32 careful = 0, again = 1; TOGETHER(again); careful = 1) { // (a value that is not finite leaves no result finite)
         PHASE(l, 32) {
             AT(best, l) = SBI_NONE;
             AT(mass, l) = K(0.0);
@@ -107,7 +107,7 @@ KERNEL void NAME(k_attention)(GLOBAL const T *RESTRICT q, GLOBAL const T *RESTRI
             PHASE(l, 32) { ATI(out, l, i) = (T)0; }
             LANE_END
         }
-        for (i64 b0 = sbi_next_block(0, prefix, start); b0 < last; b0 = sbi_next_block(b0 + 128, prefix, start)) {
+        for (i64 b0 = sbi_next_block(0, prefix, start); TOGETHER(b0 < last); b0 = sbi_next_block(b0 + 128, prefix, start)) {
             i32 count = sbi_within(last - b0, 128), some = 0;
             PHASE(l, 32) {} // everyone has read what the block before has left
             PHASE_END
@@ -261,14 +261,16 @@ KERNEL void NAME(k_attention_rows)(GLOBAL const T *RESTRICT y, GLOBAL const T *R
                                    GLOBAL const f64 *RESTRICT total, GLOBAL T *RESTRICT work, i64 offset, i64 n, i32 d GROUP_PARAM) {
     SHARED f64 part[32];
     PHASE(l, 32) { part[l] = K(0.0); }
-    PHASE_END
+    LANE_END
     for (i32 c = 0; c < d; c += 32) {
         PHASE(l, sbi_lanes(d - c, 32)) {
             i64 at = GROUP() * d + c + l;
             part[l] = part[l] + (f64)dy[at] * (f64)y[at];
         }
-        PHASE_END
+        LANE_END
     }
+    PHASE(l, 32) {} // everyone's part is whole
+    PHASE_END
     sbi_sum_tree(part);
     PHASE(l, 1) {
         GLOBAL T *row = work + offset + GROUP();
@@ -343,7 +345,7 @@ KERNEL void NAME(k_attention_backward)(GLOBAL const T *RESTRICT q, GLOBAL const 
     for (i32 l = 0; l < 32; l++) {
         careful |= odd[l];
     }
-    for (i64 j0 = k_from; j0 < k_end; j0 += 32) {
+    for (i64 j0 = k_from; TOGETHER(j0 < k_end); j0 += 32) {
         i32 columns = (i32)(k_end - j0 < 32 ? k_end - j0 : 32), there = sbi_within(keys - j0, columns), some = 0;
         i64 begin = j0 >= prefix && j0 - ahead > p_from ? j0 - ahead : p_from; // the queries that see one of these keys
         i64 end = j0 >= prefix && j0 + 32 + behind < p_to ? j0 + 32 + behind : p_to;
@@ -367,7 +369,7 @@ KERNEL void NAME(k_attention_backward)(GLOBAL const T *RESTRICT q, GLOBAL const 
             LANE_END
         }
         i64 stop = 0;
-        for (i64 p = begin; p < end && some; p = stop) {
+        for (i64 p = begin; TOGETHER(p < end && some); p = stop) {
             stop = p / 64 * 64 + 64 < end ? p / 64 * 64 + 64 : end;
             i32 count = (i32)(stop - p), before = (i32)(p - p_from);
             i64 at = (row0 + p) * h + head; // of row p, in maximum, share and delta

@@ -28,7 +28,7 @@ KERNEL void NAME(k_distance)(GLOBAL const T *RESTRICT x, GLOBAL const T *RESTRIC
     SHARED f64 part[32];
     SHARED f64 upper[64];
     GLOBAL const T *row = x + GROUP() * d;
-    for (i64 j = 0; j < m; j++) {
+    for (i64 j = 0; TOGETHER(j < m); j++) {
         f64 square = NAME(sbi_distance)(row, c + j * d, d, part, upper);
         PHASE(l, 1) {
             if (root)
@@ -93,13 +93,13 @@ KERNEL void NAME(k_nearest)(GLOBAL const T *RESTRICT x, GLOBAL const T *RESTRICT
         where[l] = second[l] > most || m == 1 ? where[l] : -1;
         second[l] = most;
     } PHASE_END
-    for (i32 i = 0; i < rows; i++) {
+    for (i32 i = 0; TOGETHER(i < rows); i++) {
         GLOBAL const T *row = x + (first + i) * d;
-        i32 nearest = where[i];
+        i32 nearest = where[i], several = nearest < 0;
         f64 square = K(0.0);
-        if (nearest < 0) {
+        WHEN(several) {
             f64 most = second[i];
-            for (i64 j = 0; j < m; j++) {
+            for (i64 j = 0; TOGETHER(j < m); j++) {
                 f64 s = squares[j] - K(2.0) * (f64)product[j * n + first + i];
                 if (s > most) continue;
                 f64 other = NAME(sbi_distance)(row, c + j * d, d, part, upper);
@@ -108,7 +108,8 @@ KERNEL void NAME(k_nearest)(GLOBAL const T *RESTRICT x, GLOBAL const T *RESTRICT
                     square = other;
                 }
             }
-        } else if (distances) {
+        }
+        WHEN(distances && !several) {
             square = NAME(sbi_distance)(row, c + (i64)nearest * d, d, part, upper);
         }
         PHASE(l, 1) {

@@ -34,7 +34,7 @@ KERNEL void FOLD_NAME(FOLD_PARAMS, GLOBAL FOLD_TYPE *RESTRICT total, GLOBAL T *R
     (void)divisor; // (a maximum has no use for it)
     i32 lanes = 32; // accumulators in use: those that no term reaches are as they started and change nothing
     while (lanes / 2 >= n && lanes > 1) lanes /= 2;
-    if (inner == 1) {
+    WHEN(inner == 1) {
         i32 tail = n - n % 32;
         PHASE(l, 32) { AT(own, l) = FOLD_START; } LANE_END
         for (i32 j = 0; j < tail; j += 32) {
@@ -48,7 +48,8 @@ KERNEL void FOLD_NAME(FOLD_PARAMS, GLOBAL FOLD_TYPE *RESTRICT total, GLOBAL T *R
         PHASE(l, 4) { acc[l] = FOLD(acc[l], acc[l + 4]); } PHASE_END
         PHASE(l, 2) { acc[l] = FOLD(acc[l], acc[l + 2]); } PHASE_END
         PHASE(l, 1) { acc[l] = FOLD(acc[l], acc[l + 1]); } PHASE_END
-    } else {
+    }
+    WHEN(inner != 1) {
         for (i32 c = 0; c < lanes * w; c += 64) {
             PHASE(l, sbi_lanes(lanes * w - c, 64)) { acc[c + l] = FOLD_START; } LANE_END
         }
@@ -77,7 +78,7 @@ KERNEL void FOLD_NAME(FOLD_PARAMS, GLOBAL FOLD_TYPE *RESTRICT total, GLOBAL T *R
             }
         }
         PHASE(l, 1) {} PHASE_END
-        for (i32 s = lanes / 2; s > 0; s /= 2) {
+        for (i32 s = lanes / 2; TOGETHER(s > 0); s /= 2) {
             for (i32 c = 0; c < s * w; c += 64) {
                 PHASE(l, sbi_lanes(s * w - c, 64)) { acc[c + l] = FOLD(acc[c + l], acc[c + l + s * w]); } LANE_END
             }
@@ -85,9 +86,9 @@ KERNEL void FOLD_NAME(FOLD_PARAMS, GLOBAL FOLD_TYPE *RESTRICT total, GLOBAL T *R
         }
     }
     if (last) {
-        PHASE(l, w) { out[row * inner + column + l] = FOLD_OUT(acc[l]); } PHASE_END
+        PHASE(l, w) { out[row * inner + column + l] = FOLD_OUT(acc[l]); } LANE_END
     } else {
-        PHASE(l, w) { total[(row * blocks + block) * inner + column + l] = FOLD_TOTAL(acc[l]); } PHASE_END
+        PHASE(l, w) { total[(row * blocks + block) * inner + column + l] = FOLD_TOTAL(acc[l]); } LANE_END
     }
 }
 #undef FOLD_NAME

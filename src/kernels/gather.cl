@@ -48,7 +48,7 @@ KERNEL void k_scatter_add_i64(GLOBAL const i64 *RESTRICT index, GLOBAL const i64
             GLOBAL const u64 *from = source + order[place] * d + column;
             PHASE(l, columns) { AT(sum, l) = AT(sum, l) + from[l]; } LANE_END
         }
-        PHASE(l, columns) { to[column + l] = AT(sum, l); } PHASE_END
+        PHASE(l, columns) { to[column + l] = AT(sum, l); } LANE_END
     }
 }
 

@@ -39,7 +39,7 @@ KERNEL void NAME(k_gemm_fold)(GLOBAL const T *RESTRICT total, GLOBAL const T *RE
     SHARED T square[32 * 33];
     i64 i0 = GROUP() * 32;
     i32 rows = (i32)(m - i0 < 32 ? m - i0 : 32);
-    for (i64 j0 = 0; j0 < n; j0 += 32) {
+    for (i64 j0 = 0; TOGETHER(j0 < n); j0 += 32) {
         i32 columns = (i32)(n - j0 < 32 ? n - j0 : 32), below = (flags & SBI_UPPER) && i0 > j0;
         i32 lines = below ? columns : rows, lanes = below ? rows : columns;
         for (i32 i = 0; i < lines; i++) {

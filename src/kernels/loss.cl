@@ -41,15 +41,15 @@ KERNEL void NAME(k_cross_entropy)(GLOBAL const T *RESTRICT logits, GLOBAL const 
     GLOBAL const T *row = logits + GROUP() * v;
     i64 t = targets[GROUP()];
     f64 value = K(0.0);
-    if (t >= 0) {
+    WHEN(t >= 0) {
         NAME(sbi_row_maximum)(row, v, top);
         T m = top[0];
-        if (m != NAME(SBI_LEAST)) {
+        WHEN(m != NAME(SBI_LEAST)) {
             NAME(sbi_row_exp_sum)(row, v, m, part, upper);
             f64 log_s = sbi_log_f64(part[0]);
             value = log_s - (f64)(row[t] - m);
             value = has_weights ? (f64)weights[t] * value : value;
-            if (smooth) {
+            WHEN(smooth) {
                 PHASE(l, 1) {} PHASE_END
 #define ROW_COUNT v
 #define ROW_TERM(j) NAME(sbi_smooth_loss)(row[j], m, log_s, weights, j, has_weights)
@@ -73,17 +73,19 @@ KERNEL void NAME(k_cross_entropy_backward)(GLOBAL const T *logits, GLOBAL const 
     GLOBAL T *to = dlogits + GROUP() * v;
     i64 t = targets[GROUP()];
     T m = NAME(SBI_LEAST);
-    if (t >= 0) {
+    WHEN(t >= 0) {
         NAME(sbi_row_maximum)(row, v, top);
         m = top[0];
     }
-    if (m == NAME(SBI_LEAST)) {
+    i32 empty = m == NAME(SBI_LEAST);
+    if (empty) {
         for (i64 j = 0; j < v; j += 256) {
             PHASE(l, sbi_lanes(v - j, 256)) { to[j + l] = (T)0; } LANE_END
         }
-    } else {
+    }
+    WHEN(!empty) {
         f64 q = K(0.0), w = has_weights ? (f64)weights[t] : K(1.0);
-        if (smooth) {
+        WHEN(smooth) {
 #define ROW_COUNT v
 #define ROW_TERM(j) NAME(sbi_present_weight)(row[j], weights, j, has_weights)
 #include "row_sum.h"

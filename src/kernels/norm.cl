@@ -17,7 +17,7 @@ FN f64 NAME(sbi_row_mean)(GLOBAL const T *row, i64 d, LOCAL f64 *part, LOCAL f64
 #include "row_sum.h"
     f64 s = part[0], m = s / (f64)d, one = (f64)row[0];
     PHASE(l, 1) {} PHASE_END
-    if (sbi_size_f64(m - one) < sbi_size_f64(one) * K(0x1p-40)) {
+    WHEN(sbi_size_f64(m - one) < sbi_size_f64(one) * K(0x1p-40)) {
 #define ROW_COUNT d
 #define ROW_TERM(j) ((f64)row[j] == one ? K(0.0) : K(1.0))
 #include "row_sum.h"
@@ -25,13 +25,13 @@ FN f64 NAME(sbi_row_mean)(GLOBAL const T *row, i64 d, LOCAL f64 *part, LOCAL f64
         PHASE(l, 1) {} PHASE_END
     }
 #if T_BITS == 64
-    if (s - s != K(0.0)) {
+    WHEN(s - s != K(0.0)) {
 #define ROW_COUNT d
 #define ROW_TERM(j) (row[j] - row[j] == K(0.0) ? K(0.0) : K(1.0))
 #include "row_sum.h"
         i32 finite = part[0] == K(0.0) && m - m != K(0.0);
         PHASE(l, 1) {} PHASE_END
-        if (finite) {
+        WHEN(finite) {
 #define ROW_COUNT d
 #define ROW_TERM(j) (row[j] * K(0x1p-64))
 #include "row_sum.h"
@@ -50,7 +50,7 @@ FN f64 NAME(sbi_row_variance)(GLOBAL const T *row, i64 d, f64 m, LOCAL f64 *part
 #include "row_sum.h"
     f64 q = part[0], back = K(1.0);
     PHASE(l, 1) {} PHASE_END
-    if (T_BITS == 64 && (q < K(0x1p-900) || q - q != K(0.0))) {
+    WHEN(T_BITS == 64 && (q < K(0x1p-900) || q - q != K(0.0))) {
         f64 c = q < K(0x1p-900) ? K(0x1p600) : K(0x1p-600);
 #define ROW_COUNT d
 #define ROW_TERM(j) sbi_scaled_square((f64)row[j], m, c)
@@ -70,11 +70,12 @@ KERNEL void NAME(k_norm)(GLOBAL const T *RESTRICT x, GLOBAL const T *RESTRICT we
     LANE_VAR(f64, acc, 32);
     GLOBAL const T *row = x + GROUP() * d;
     GLOBAL T *to = y + GROUP() * d;
-    f64 m = K(0.0), v;
-    if (centred) {
+    f64 m = K(0.0), v = K(0.0);
+    WHEN(centred) {
         m = NAME(sbi_row_mean)(row, d, part, upper);
         v = NAME(sbi_row_variance)(row, d, m, part, upper);
-    } else {
+    }
+    WHEN(!centred) {
 #define ROW_COUNT d
 #define ROW_TERM(j) ((f64)row[j] * (f64)row[j])
 #define ROW_AHEAD(j) AHEAD(row + (j))
@@ -122,7 +123,7 @@ KERNEL void NAME(k_norm_backward)(GLOBAL const T *RESTRICT x, GLOBAL const T *RE
     GLOBAL const T *w = has_weight ? weight : from; // (read, and unused, where there is no weight)
     GLOBAL T *to = dx + GROUP() * d;
     f64 m = centred ? mean[GROUP()] : K(0.0), r = scale[GROUP()], a = K(0.0);
-    if (centred) {
+    WHEN(centred) {
 #define ROW_COUNT d
 #define ROW_TERM(j) NAME(sbi_norm_gradient)(from[j], w[j], has_weight)
 #include "row_sum.h"

@@ -25,7 +25,7 @@ KERNEL void NAME(k_sgd)(GLOBAL const T *RESTRICT g, GLOBAL T *RESTRICT p, GLOBAL
             T old = p[first + l], slope = g[first + l];
             slope = decay != (T)0 ? NAME(FMA)(decay, old, slope) : slope;
             p[first + l] = NAME(sbi_canon)(NAME(FMA)(-rate, slope, old));
-        } PHASE_END
+        } LANE_END
     } else {
         PHASE(l, count) {
             T old = p[first + l], slope = g[first + l];
@@ -34,6 +34,6 @@ KERNEL void NAME(k_sgd)(GLOBAL const T *RESTRICT g, GLOBAL T *RESTRICT p, GLOBAL
             T used = nesterov ? NAME(FMA)(momentum, moment, slope) : moment;
             m[first + l] = NAME(sbi_canon)(moment);
             p[first + l] = NAME(sbi_canon)(NAME(FMA)(-rate, used, old));
-        } PHASE_END
+        } LANE_END
     }
 }

@@ -52,7 +52,7 @@ KERNEL void k_probe_barrier(GLOBAL const u64 *RESTRICT a, GLOBAL u64 *RESTRICT o
     i32 lanes = sbi_lanes(n - first, 256);
     PHASE(l, 256) { AT(own, l) = l < lanes ? a[first + l] : (u64)l; }
     LANE_END
-    for (i32 round = 0; round < 8; round++) {
+    for (i32 round = 0; TOGETHER(round < 8); round++) {
         PHASE(l, 256) { shelf[l] = AT(own, l); }
         PHASE_END
         PHASE(l, 256) { AT(own, l) = AT(own, l) * 5 + shelf[(l + 1 + 37 * round) & 255] + shelf[255 - l]; }

@@ -20,8 +20,8 @@ KERNEL void PRODUCT(k_gemm)(GLOBAL const IN *RESTRICT a, GLOBAL const IN *RESTRI
     i64 a_row = ta ? 1 : k, a_step = ta ? m : 1, b_column = tb ? k : 1, b_step = tb ? 1 : n;
     i64 from = (first_run + slice % runs) * SBI_RUN, end = k - from < SBI_RUN ? k : from + SBI_RUN;
     GLOBAL const IN *a_at = a + (first + slice / runs) * a_batch, *b_at = b + (first + slice / runs) * b_batch;
-    for (i64 i0 = top; i0 < bottom; i0 += 32) {
-        for (i64 j0 = side; j0 < right_end; j0 += 32) {
+    for (i64 i0 = top; TOGETHER(i0 < bottom); i0 += 32) {
+        for (i64 j0 = side; TOGETHER(j0 < right_end); j0 += 32) {
             i32 rows = (i32)(bottom - i0 < 32 ? bottom - i0 : 32), columns = (i32)(right_end - j0 < 32 ? right_end - j0 : 32);
             i32 padded = (rows + 3) / 4 * 4;
             i64 start = (flags & SBI_UPPER) && i0 >= j0 + columns ? end : from; // below the diagonal: no step
@@ -32,7 +32,7 @@ KERNEL void PRODUCT(k_gemm)(GLOBAL const IN *RESTRICT a, GLOBAL const IN *RESTRI
                 }
             }
             LANE_END
-            for (i64 p = start; p < end; p += 64) {
+            for (i64 p = start; TOGETHER(p < end); p += 64) {
                 i32 depth = (i32)(end - p < 64 ? end - p : 64), steps = (depth + 3) / 4 * 4;
                 PHASE(l, 32) {
                     for (i32 s = 0; s < steps; s++) {

@@ -186,7 +186,7 @@ KERNEL void NAME(k_argmax_block)(GLOBAL const T *RESTRICT x, GLOBAL i64 *RESTRIC
     i32 n = sbi_lanes(count - first, 4096), w = sbi_lanes(inner - column, 64);
     i64 base = (row * count + first) * inner + column;
     PHASE(l, 64) { AT(top, l) = -KEY_MOST - 1; AT(at, l) = l; } LANE_END
-    if (inner == 1) { // lane l takes terms l, l + 64, ...
+    WHEN(inner == 1) { // lane l takes terms l, l + 64, ...
         for (i32 j = 0; j < n; j += 64) {
             PHASE(l, sbi_lanes(n - j, 64)) {
                 KEY key = NAME(sbi_order_key)(x[base + j + l], least);
@@ -196,15 +196,16 @@ KERNEL void NAME(k_argmax_block)(GLOBAL const T *RESTRICT x, GLOBAL i64 *RESTRIC
             } LANE_END
         }
         PHASE(l, 64) { best[l] = AT(top, l); where[l] = AT(at, l); } PHASE_END
-        for (i32 s = 32; s > 0; s /= 2) {
+        for (i32 s = 32; TOGETHER(s > 0); s /= 2) {
             PHASE(l, s) {
                 i32 better = best[l + s] > best[l] || (best[l + s] == best[l] && where[l + s] < where[l]);
                 where[l] = better ? where[l + s] : where[l];
                 best[l] = better ? best[l + s] : best[l];
             } PHASE_END
         }
-        PHASE(l, 1) { index[row * blocks + block] = first + where[0]; } PHASE_END
-    } else { // lane l takes column l
+        PHASE(l, 1) { index[row * blocks + block] = first + where[0]; } LANE_END
+    }
+    if (inner != 1) { // lane l takes column l
         PHASE(l, w) { AT(at, l) = 0; } LANE_END
         for (i32 j = 0; j < n; j++) {
             i64 i = base + j * inner;
@@ -215,7 +216,7 @@ KERNEL void NAME(k_argmax_block)(GLOBAL const T *RESTRICT x, GLOBAL i64 *RESTRIC
                 AT(top, l) = better ? key : AT(top, l);
             } LANE_END
         }
-        PHASE(l, w) { index[(row * blocks + block) * inner + column + l] = first + AT(at, l); } PHASE_END
+        PHASE(l, w) { index[(row * blocks + block) * inner + column + l] = first + AT(at, l); } LANE_END
     }
 }
 
@@ -236,7 +237,7 @@ KERNEL void NAME(k_argmax_last)(GLOBAL const T *RESTRICT x, GLOBAL const i64 *RE
             AT(top, l) = greater ? key : AT(top, l);
         } LANE_END
     }
-    PHASE(l, w) { out[row * inner + column + l] = AT(at, l); } PHASE_END
+    PHASE(l, w) { out[row * inner + column + l] = AT(at, l); } LANE_END
 }
 #undef KEY
 #undef KEY_MOST

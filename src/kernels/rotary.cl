@@ -15,7 +15,7 @@ KERNEL void NAME(k_rotary_table)(GLOBAL const T *RESTRICT frequency, GLOBAL T *R
             T angle = (T)(position * (f64)frequency[first + l]);
             c[first + l] = NAME(sbi_cos)(angle);
             s[first + l] = NAME(sbi_sin)(angle);
-        } PHASE_END
+        } LANE_END
     }
 }
 
@@ -39,7 +39,7 @@ KERNEL void NAME(k_rotary)(GLOBAL const T *x, GLOBAL const T *RESTRICT cosines,
                 T turn = inverse ? -s[from + l] : s[from + l];
                 y[at + from + l] = NAME(rotary_left)(left, right, c[from + l], turn);
                 y[at + pairs + from + l] = NAME(rotary_right)(left, right, c[from + l], turn);
-            } PHASE_END
+            } LANE_END
         }
     }
 }

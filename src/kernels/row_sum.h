@@ -8,7 +8,7 @@
 #else
 #define ROW_ADD(j, n) PHASE(l, n) { AT(acc, l) = AT(acc, l) + ROW_TERM((j) + l); } LANE_END
 #endif
-for (i64 block = 0, blocks = sbi_sum_blocks(ROW_COUNT); block < blocks; block++) {
+for (i64 block = 0, blocks = sbi_sum_blocks(ROW_COUNT); TOGETHER(block < blocks); block++) {
     i64 first = block * SBI_SUM_BLOCK, end = first + SBI_SUM_BLOCK < (ROW_COUNT) ? first + SBI_SUM_BLOCK : (ROW_COUNT);
     i64 tail = end - end % 32;
     PHASE(l, 32) { AT(acc, l) = K(0.0); } LANE_END

@@ -25,18 +25,18 @@ FN i64 sbi_sum_blocks(i64 n) { return n > SBI_SUM_BLOCK ? (n + SBI_SUM_BLOCK - 1
 // Folds the accumulators part[32] of one block of a row into upper[64]. A row of one block needs no upper.
 FN void sbi_sum_fold(LOCAL f64 *part, LOCAL f64 *upper, i64 block, i64 blocks) {
     sbi_sum_tree(part);
-    if (blocks > 1) {
-        if (block == 0) {
+    WHEN(blocks > 1) {
+        WHEN(block == 0) {
             PHASE(l, 32) { upper[l] = K(0.0); upper[l + 32] = K(0.0); } PHASE_END
         }
         PHASE(l, 1) { upper[block % 32] = upper[block % 32] + part[0]; } PHASE_END
-        if (block % SBI_SUM_BLOCK == SBI_SUM_BLOCK - 1 || block == blocks - 1) {
+        WHEN(block % SBI_SUM_BLOCK == SBI_SUM_BLOCK - 1 || block == blocks - 1) {
             i64 run = block / SBI_SUM_BLOCK % 32;
             sbi_sum_tree(upper);
             PHASE(l, 1) { upper[32 + run] = upper[32 + run] + upper[0]; } PHASE_END
             PHASE(l, 32) { upper[l] = K(0.0); } PHASE_END
         }
-        if (block == blocks - 1) {
+        WHEN(block == blocks - 1) {
             sbi_sum_tree(upper + 32);
             PHASE(l, 1) { part[0] = upper[32]; } PHASE_END
         }

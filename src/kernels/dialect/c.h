@@ -4,7 +4,9 @@
 //
 // A kernel is a row of phases. Within a phase the lanes are independent: PHASE(l, n) runs l = 0 .. n-1, n at most
 // the kernel's lane count (in kernels/*.def). Close it with PHASE_END (a barrier on a GPU) or LANE_END (none: the
-// next phase reads only values of its own lane). With SBI_REVERSE the lanes run backwards: bits must not move.
+// next phase reads only values of its own lane). With SBI_REVERSE the lanes run backwards: bits must not move. WHEN is
+// a branch with phases in it, which all lanes of a group take or none (no break, continue or return inside): PoCL copies
+// all that follows a barrier in an `if`, so OpenCL writes a loop of at most one round.
 #ifndef SBI_DIALECT_C_H
 #define SBI_DIALECT_C_H
 
@@ -67,6 +69,8 @@ FN char *sbi_take(char **scratch, i64 bytes) {
 #endif
 #define PHASE_END
 #define LANE_END
+#define TOGETHER(condition) (condition)
+#define WHEN(condition) if (condition)
 #define LANE_VAR(type, name, lanes) SHARED type name[lanes]
 #define LANE_ARRAY(type, name, lanes, n) SHARED type name[n][lanes] // lanes innermost: a phase vectorises
 #define LANE_LARGE(type, name, lanes, n) /* too large for a stack: the thread's scratch, whose size stands in scratch.def */ \

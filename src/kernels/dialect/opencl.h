@@ -40,6 +40,8 @@ template <class A> A SBI_VALUE(A x) { return x; } // tools/cxx_text.py
     } \
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
 #define LANE_END }
+#define TOGETHER(condition) (barrier(CLK_LOCAL_MEM_FENCE), (condition))
+#define WHEN(condition) for (i32 sbi_once = (condition) ? 1 : 0; TOGETHER(sbi_once); sbi_once = 0)
 #define LANE_VAR(type, name, lanes) type name
 #define LANE_ARRAY(type, name, lanes, n) type name[n]
 #define LANE_LARGE(type, name, lanes, n) LANE_ARRAY(type, name, lanes, n)
