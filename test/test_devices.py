@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Devices through the command: doctor names every one with its verdict, one that conforms gives the golden bits, one that
 does not is refused with the operation and an example, whatever is asked for; drivers and devices that are absent; many
-processes with one cache of programs.
+processes with one cache of programs; a language model trains there, in part there, and in steps that two devices share;
+PoCL's other orders of work.
 
 test_devices.py BUILD
 
@@ -18,7 +19,11 @@ import checks
 from checks import check
 
 BUILD = pathlib.Path(sys.argv[1]).resolve()
+ROOT = pathlib.Path(__file__).resolve().parent.parent
 LANES = "gemm_nn,reduce_rows,softmax,sort,histogram"  # one kernel of each sort
+# PoCL by its other compilers of groups, on one thread and on several.
+SCHEDULES = [{"POCL_WORK_GROUP_METHOD": "workitemloops"}, {"POCL_WORK_GROUP_METHOD": "loopvec", "POCL_WILOOPS_MAX_UNROLL_COUNT": "1"},
+             {"POCL_DEVICES": "basic"}, {"POCL_MAX_PTHREAD_COUNT": "1"}, {"POCL_MAX_PTHREAD_COUNT": "3"}]
 ENVIRONMENT = dict(os.environ, RUSTICL_ENABLE="llvmpipe")
 
 
@@ -62,6 +67,28 @@ with tempfile.TemporaryDirectory() as folder:
     if good:
         told = verify(good, LANES, SAMEBITS_CACHE=str(cache))
         check(told.returncode == 0 and f"on {good}, level opencl" in told.stdout and " 0 DIVERGENT, 0 REFUSED, 0 ABSENT" in told.stdout, told.stdout + told.stderr)
+
+        def train(out, *arguments):  # a run, or the rest of one
+            verb = ["resume", str(out)] if pathlib.Path(out).exists() else [
+                "train", "--recipe", str(ROOT / "recipes/tiny.json"), "--data", str(ROOT / "data/kjv.txt"), "--out", str(out)]
+            told = run("lm", *verb, "--quiet", *arguments)
+            check(told.returncode == 0, f"{arguments}: {told.stderr}")
+
+        def ends(out):  # the bytes of the ledger and of the last checkpoint
+            return [pathlib.Path(folder, out, name).read_bytes() for name in ("ledger.jsonl", "step-000000002/model.safetensors")]
+
+        train(f"{folder}/cpu", "--device", "cpu")
+        for out, *parts in (("there", ("--device", good)), ("away and back", ("--device", "cpu", "--until", "1"), ("--device", good)),
+                            ("back and away", ("--device", good, "--until", "1"), ("--device", "cpu")),
+                            ("shared", ("--worker", "device=cpu,shards=2", "--worker", f"device={good},shards=1"))):
+            for part in parts:
+                train(f"{folder}/{out}", *part)
+            check(ends(out) == ends("cpu"), f"{out}: another ledger or checkpoint than the CPU's")
+
+        if doctor["devices"][0]["platform"] == "Portable Computing Language":
+            for number, schedule in enumerate(SCHEDULES):  # (its programs are kept under names that do not know the compiler of groups)
+                told = verify(good, LANES + ",rms_norm,attention_backward", POCL_CACHE_DIR=f"{folder}/pocl-{number if number < 2 else 'threads'}", **schedule)
+                check(told.returncode == 0 and " 0 DIVERGENT, 0 REFUSED, 0 ABSENT" in told.stdout, f"{schedule}: {told.stdout}{told.stderr}")
 
     if flawed:  # its driver keeps no programs (PoCL's does): the probes come from the cache of the runs above
         name = flawed[0]["name"]

@@ -6,6 +6,7 @@
 #include "folder.h"
 
 #include "array.h"
+#include "lm.h"
 #include "opencl_device.h"
 #include "ops.h"
 
@@ -141,6 +142,103 @@ static void test_arrays(sb_context *ctx, sb_context *cpu) {
     sb_array_free(a), sb_array_free(b), sb_array_free(here);
 }
 
+// The leaves of a digest, hashed by a kernel: every length of an end, several leaves, views at odd places, arrays of both devices.
+static void test_digests(sb_context *ctx, sb_context *cpu) {
+    enum { MOST = 3 * 65536 + 200 };
+    static uint8_t bytes[MOST];
+    static const int64_t sizes[] = {0, 1, 3, 55, 56, 57, 63, 64, 65, 119, 120, 128, 65535, 65536, 65537, 2 * 65536 + 60, 3 * 65536 + 64};
+    enum { SIZES = sizeof sizes / sizeof *sizes };
+    const int64_t most = MOST;
+    sb_array *whole[2] = {NULL, NULL}, *views[2][SIZES];
+    const char *names[SIZES];
+    static const char letters[] = "qwertyuiopasdfghjkl";
+    char text[SIZES][2];
+    uint8_t digest[3][32];
+    uint64_t state = 12;
+    for (int i = 0; i < MOST; i++) bytes[i] = (uint8_t)(bits_of_float(next_float(&state, WIDE)) >> 3);
+    for (int side = 0; side < 2; side++)
+        CHECK(sb_array_new(side ? cpu : ctx, SB_U8, 1, &most, &whole[side], &err) == SB_OK && sb_array_write(whole[side], bytes, MOST, &err) == SB_OK, "%s", err.message);
+    for (int i = 0; i < SIZES; i++) {
+        text[i][0] = letters[i], text[i][1] = '\0';
+        names[i] = text[i];
+        for (int side = 0; side < 2; side++) CHECK(sb_array_slice(whole[side], i * 7, sizes[i], &views[side][i], &err) == SB_OK, "%s", err.message);
+    }
+    for (int count = 1; count <= SIZES; count++) {
+        for (int side = 0; side < 2; side++)
+            CHECK(sb_digest_arrays(side ? cpu : ctx, count, names, (const sb_array *const *)views[side], digest[side], &err) == SB_OK, "%s", err.message);
+        const sb_array *both[SIZES];
+        for (int i = 0; i < count; i++) both[i] = views[i % 2][i];
+        CHECK(sb_digest_arrays(ctx, count, names, both, digest[2], &err) == SB_OK && memcmp(digest[0], digest[2], 32) == 0, "both devices: %s", err.message);
+        CHECK(memcmp(digest[0], digest[1], 32) == 0, "the first %d", count);
+    }
+    for (int side = 0; side < 2; side++) {
+        for (int i = 0; i < SIZES; i++) sb_array_free(views[side][i]);
+        sb_array_free(whole[side]);
+    }
+}
+
+// ---- what a training step brings to the host
+
+static struct { int64_t reads, read, largest, written; } copies;
+static sbi_device counted; // the device as it was
+
+static sb_status counting_read(const sbi_device *device, const void *from, void *to, int64_t bytes, sb_error *why) {
+    copies.reads++;
+    copies.read += bytes;
+    if (bytes > copies.largest) copies.largest = bytes;
+    return counted.read(device, from, to, bytes, why);
+}
+
+static sb_status counting_write(const sbi_device *device, const void *from, void *to, int64_t bytes, sb_error *why) {
+    copies.written += bytes;
+    return counted.write(device, from, to, bytes, why);
+}
+
+static void step_on(sb_context *ctx, const sbi_recipe *recipe, const sbi_corpus *corpus, sbi_trainer *t, uint8_t gradient[2][32], char state[2][65]) {
+    CHECK(sbi_trainer_new(ctx, recipe, corpus, 0, recipe->shards, t, &err) == SB_OK && sbi_trainer_initialize(t, &err) == SB_OK, "%s", err.message);
+    for (int step = 0; step < 2; step++) {
+        double loss;
+        memset(&copies, 0, sizeof copies);
+        CHECK(sbi_trainer_compute(t, &err) == SB_OK, "%s", err.message);
+        sbi_tensors *views = sbi_tree_root(t->tree)->views;
+        CHECK(sbi_trainer_loss(t, &loss, &err) == SB_OK && sbi_trainer_check(t, views, &err) == SB_OK && sbi_tensors_digest(ctx, views, gradient[step], &err) == SB_OK &&
+              sbi_trainer_apply(t, views, &err) == SB_OK && sbi_trainer_digest(t, state[step], &err) == SB_OK, "%s", err.message);
+    }
+}
+
+// A step's reads are the ledger's: losses, norms, 32 bytes a leaf. A layer's activations here are 32 KiB a shard, a tensor of
+// the weights 16 KiB or more (but for the norms); what is written are tokens and the places of their rows.
+static void test_resident(sb_context *ctx, sb_context *cpu) {
+    static const char given[] =
+        "{\"recipe\": 1, \"model\": {\"hidden_size\": 64, \"layers\": 2, \"heads\": 4, \"kv_heads\": 2, \"intermediate_size\": 96}, \"training\": "
+        "{\"steps\": 4, \"shards\": 3, \"shard_sequences\": 1, \"sequence_length\": 128, \"seed\": 5, \"learning_rate\": 0.01, \"clip\": 1}}";
+    enum { TEXT = 4000 };
+    static uint8_t text[TEXT];
+    const sbi_corpus corpus = {.allocator = sbi_malloc_allocator, .bytes = text, .size = TEXT, .train = TEXT};
+    sbi_device *device = &((sbi_opencl *)ctx->device->self)->device;
+    sbi_arena *arena = sbi_arena_new(&sbi_malloc_allocator, &err);
+    sbi_recipe recipe;
+    sbi_trainer t, here;
+    uint8_t gradient[2][2][32];
+    char state[2][2][65];
+    for (int i = 0; i < TEXT; i++) text[i] = (uint8_t)(i * i % 251);
+    CHECK(sbi_recipe_read(ctx, arena, given, (int64_t)sizeof given - 1, &recipe, &err) == SB_OK, "%s", err.message);
+    step_on(cpu, &recipe, &corpus, &here, gradient[0], state[0]);
+    counted = *device;
+    device->read = counting_read;
+    device->write = counting_write;
+    step_on(ctx, &recipe, &corpus, &t, gradient[1], state[1]);
+    device->read = counted.read;
+    device->write = counted.write;
+    CHECK(memcmp(gradient[0], gradient[1], sizeof gradient[0]) == 0 && memcmp(state[0], state[1], sizeof state[0]) == 0, "two steps have the CPU's bits");
+    const int64_t leaves = 64 * t.state.count; // more than there are, each 32 bytes
+    CHECK(copies.largest <= leaves && copies.read < 16384, "%lld reads of %lld bytes, the largest %lld", (long long)copies.reads, (long long)copies.read, (long long)copies.largest);
+    CHECK(copies.read > 32 * t.state.count && copies.written > 3 * 2 * 128 * 4 && copies.written < 16384, "%lld bytes are written", (long long)copies.written);
+    printf("a step: %lld reads of %lld bytes in all, %lld bytes written\n", (long long)copies.reads, (long long)copies.read, (long long)copies.written);
+    sbi_trainer_free(&t), sbi_trainer_free(&here);
+    sbi_arena_free(arena);
+}
+
 static void test_memory(sb_context *ctx) {
     sbi_opencl *d = ctx->device->self;
     const int64_t used = d->used, buffers = d->count;
@@ -226,6 +324,8 @@ int main(void) {
         CHECK(strcmp(sb_context_device(ctx), c.conforms) == 0 && strcmp(sb_context_isa(ctx), "opencl") == 0, "%s", sb_context_isa(ctx));
         sb_context_free(again);
         test_arrays(ctx, cpu);
+        test_digests(ctx, cpu);
+        test_resident(ctx, cpu);
         test_memory(ctx);
         test_programs(ctx);
         test_fork(ctx);
