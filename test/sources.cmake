@@ -90,6 +90,7 @@ endif()
 add_test(NAME faults COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/test/test_faults.py ${CMAKE_BINARY_DIR})
 add_test(NAME devices COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/test/test_devices.py ${CMAKE_BINARY_DIR})
 set_tests_properties(devices PROPERTIES SKIP_RETURN_CODE 77 LABELS slow)
+add_test(NAME barriers COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/test/test_barriers.py ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
 add_test(NAME canary COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/test/test_canary.py ${CMAKE_SOURCE_DIR})
 add_test(NAME kill COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/test/test_kill.py ${CMAKE_BINARY_DIR})
 
