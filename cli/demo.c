@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // samebits demo: one language model trains twice, by two routes that change instruction level, threads, processes and
-// (where a command for an emulated machine is given) architecture in mid-run, through checkpoints; both must end in the
-// same bytes. A third route carries one deliberate ulp and must be caught at its step. Nothing printed is precomputed.
+// (where a command for an emulated machine is given) architecture in mid-run, and device where an OpenCL device conforms,
+// through checkpoints; both must end in the same bytes. A third route carries one deliberate ulp and must be caught at its step. Nothing printed is precomputed.
 #include "cli.h"
 
 #include <stdarg.h>
@@ -18,7 +18,7 @@ static const char usage[] = "samebits demo --recipe R.json --data TEXT --out DIR
 enum { PATH = 4096, MOST_STEPS = 4096, LEVELS = 8, SABOTAGED_STEP = 5 };
 
 // A segment of a route. Levels are named by kind, so that any machine can run it: fast levels have an fma instruction.
-// DEVICE is the other device that the demo is given; it also takes half of the shards of a step that SHARED_DEVICE shares.
+// DEVICE is the other device, given or found; it also takes half of the shards of a step that SHARED_DEVICE shares.
 typedef enum kind { FAST, OTHER_FAST, SLOW, SLOWEST, EMULATED, SHARED_FAST, SHARED_MIXED, DEVICE, SHARED_DEVICE } kind;
 typedef struct segment {
     int permille; // of the recipe's steps, at its end; 0: one step more than the segment before
@@ -32,6 +32,8 @@ enum { SEGMENTS = sizeof route_a / sizeof route_a[0] };
 
 typedef struct demo {
     const char *recipe, *data, *out, *emulated, *device;
+    char found[24];                  // the device, where none is given
+    sb_context *held;                // keeps it open: it is probed once
     char self[PATH];                 // this command, which workers run
     const char *fast[LEVELS], *slow[LEVELS];
     int fast_count, slow_count;
@@ -107,6 +109,20 @@ static void find_levels(demo *d) {
         sb_context_free(ctx);
     }
     if (d->fast_count == 0) d->fast[d->fast_count++] = "plain";
+}
+
+// The device of the other segments: the one that is given, or the first OpenCL device that conforms.
+static void find_device(demo *d) {
+    const bool given = d->device != NULL;
+    if (given && strcmp(d->device, "none") == 0) d->device = NULL;
+    for (int platform = 0; platform < 8 && !given && !d->device; platform++) {
+        sb_error err = {.status = SB_OK};
+        for (int number = 0; number < 8 && !d->device && !strstr(err.message, "there is no device"); number++) {
+            snprintf(d->found, sizeof d->found, "opencl:%d.%d", platform, number);
+            const sb_context_options options = {.size = sizeof options, .device = d->found, .threads = 1};
+            if (sb_context_new(&options, &d->held, &err) == SB_OK) d->device = d->found;
+        }
+    }
 }
 
 static const char *level_of(const demo *d, kind k) {
@@ -192,7 +208,7 @@ static bool run_route(demo *d, const char *name, const segment *segments, sb_err
             continue;
         }
         if ((s->kind == DEVICE || s->kind == SHARED_DEVICE) && !d->device) {
-            tell(d, "%-6s %3s .. %-3s  %-28s\n", name, "-", "-", "another device: none given, skipped");
+            tell(d, "%-6s %3s .. %-3s  %-28s\n", name, "-", "-", d->found[0] ? "OpenCL device: none here conforms" : "OpenCL device: none wanted");
             continue;
         }
         double start = seconds();
@@ -371,7 +387,7 @@ int sbi_cli_demo(int argc, char **argv) {
         {"--data", CLI_TEXT, &d.data, 0, 0, "FILE", "the text it names (data/kjv.txt)"},
         {"--out", CLI_TEXT, &d.out, 0, 0, "DIR", "a new folder: both runs, evidence, model card"},
         {"--emulated", CLI_TEXT, &d.emulated, 0, 0, "EMULATOR:COMMAND", "samebits of another architecture, and what runs it"},
-        {"--device", CLI_TEXT, &d.device, 0, 0, "D", "a device for a segment of each route: opencl:P.D (see doctor)"},
+        {"--device", CLI_TEXT, &d.device, 0, 0, "D", "a device for a segment of each route (the first opencl:P.D that conforms; none)"},
         {0}};
     int status = cli_flags(argc, argv, usage, "Trains one language model by two routes to the same bits.", flags, &operands);
     if (status >= 0) return status;
@@ -390,8 +406,9 @@ int sbi_cli_demo(int argc, char **argv) {
     d.self[length > 0 ? length : 0] = '\0';
     d.table = open_memstream(&table, &table_size);
     d.good = true;
-    find_levels(&d);
     double start = seconds();
+    find_levels(&d);
+    find_device(&d);
     sb_context *ctx = NULL;
     bool ran = d.table && sb_context_new(NULL, &ctx, &err) == SB_OK && sb_lm_describe(ctx, d.recipe, &d.model, &err) == SB_OK;
     sb_context_free(ctx);
@@ -403,6 +420,7 @@ int sbi_cli_demo(int argc, char **argv) {
         ran = run_route(&d, "A", route_a, &err) && run_route(&d, "B", route_b, &err) && compare_ends(&d, &err) && use_ends(&d, &err) &&
               run_sabotaged(&d, &err) && write_evidence(&d, &err);
     }
+    sb_context_free(d.held);
     if (d.table) fclose(d.table);
     ran = ran && write_card(&d, table, &err);
     free(table);

@@ -205,7 +205,7 @@ class Grid:
         self.done(name, run.returncode == 0, note, time.time() - start)
 
     def opencl(self):
-        """Every OpenCL device that conforms runs all lanes, and compiles no kernel for long; llvmpipe must be refused."""
+        """Every OpenCL device that conforms runs all lanes; llvmpipe must be refused."""
         command, found = os.path.join(self.build, "samebits"), devices(os.path.join(self.build, "samebits"))
         for name, here in (("opencl conforming", [d for d in found if d["conforms"]]), ("opencl refused", [d for d in found if not d["conforms"]])):
             if not here:

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# demo.sh BUILD: the demo with an emulated machine among its routes, where the tools for one are installed.
+# demo.sh BUILD: the demo with an emulated machine among its routes, where the tools for one are installed. With opencl
+# in SAMEBITS_REQUIRED it fails where no OpenCL device took its segments.
 set -eu
 cd "$(dirname "$0")/.."
 build=$1
@@ -14,4 +15,12 @@ if command -v aarch64-linux-gnu-gcc >/dev/null && command -v qemu-aarch64 >/dev/
 fi
 rm -rf demo-out
 # shellcheck disable=SC2086
-exec "$build/samebits" demo --recipe recipes/demo.json --data data/kjv.txt --out demo-out $emulated
+"$build/samebits" demo --recipe recipes/demo.json --data data/kjv.txt --out demo-out $emulated
+case " ${SAMEBITS_REQUIRED:-} " in
+*" opencl "*)
+    if grep "OpenCL device: none" demo-out/model-card.md >&2; then
+        echo "opencl is required" >&2
+        exit 1
+    fi
+    ;;
+esac
