@@ -29,6 +29,6 @@ texts = sorted((BUILD / "kernels").glob("*.opencl"))
 check(len(texts) > 15, texts)
 for path in texts:
     for name, what in barriers.faults(path.read_text()):
-        check(False, f"{path.stem}: {name}: {what}")
+        check(False, f"{path.stem}: {name}: {what} (WHEN and TOGETHER of dialect/c.h)")
 check("barrier(" in "".join(path.read_text() for path in texts), "texts without a barrier")
 sys.exit(checks.end())

@@ -75,7 +75,7 @@ def main():
     wrong = 0
     for path in sorted(pathlib.Path(sys.argv[1], "kernels").glob("*.opencl")):
         for name, what in faults(path.read_text()):
-            print(f"{path.stem}: {name}: {what}")
+            print(f"{path.stem}: {name}: {what} (WHEN and TOGETHER of dialect/c.h)")
             wrong += 1
     return int(wrong > 0)
 

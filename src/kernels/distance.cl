@@ -46,9 +46,9 @@ KERNEL void NAME(k_gaussian)(GLOBAL const T *RESTRICT x, GLOBAL const f64 *RESTR
     SHARED f64 part[32];
     SHARED f64 upper[64];
     i64 last = (GROUP() + 1) * 64 < n ? (GROUP() + 1) * 64 : n;
-    for (i64 row = GROUP() * 64; row < last; row++) {
+    for (i64 row = GROUP() * 64; TOGETHER(row < last); row++) {
         GLOBAL const T *from = x + row * d;
-        for (i64 c = 0; c < m; c++) {
+        for (i64 c = 0; TOGETHER(c < m); c++) {
             GLOBAL const f64 *centre = mean + c * d;
             GLOBAL const f64 *by = scale + c * d;
             LANE_VAR(f64, acc, 32);
