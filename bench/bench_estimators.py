@@ -63,6 +63,23 @@ def cases(np, names, short):
                     yield name, f"{n} x {d} {np.dtype(dtype).name}", X, *(target or [y]), own, theirs, method, quality
 
 
+def bench_neighbors(np, options):
+    from sklearn import neighbors
+    import samebits.neighbors
+    rng = np.random.default_rng(7)
+    rows, queries = (40_000, 400) if options.short else (400_000, 4_000)
+    for dtype in (np.float32, np.float64):
+        for d in (16, 64):
+            X, Q = (rng.normal(size=(n, d)).astype(dtype) for n in (rows, queries))
+            own, theirs = samebits.neighbors.NearestNeighbors(n_neighbors=64).fit(X), neighbors.NearestNeighbors(n_neighbors=64, algorithm="brute").fit(X)
+            times = [[], []]
+            for pair in range(options.pairs):
+                for model in (own, theirs) if pair % 2 else (theirs, own):
+                    times[model is theirs].append(clock(lambda: model.kneighbors(Q)))
+            ratio, same = statistics.median(b / a for a, b in zip(*times)), (own.kneighbors(Q)[1] == theirs.kneighbors(Q)[1]).mean()
+            print(f"{'NearestNeighbors':18} {f'{rows} x {d} {np.dtype(dtype).name}, {queries}':28} {'':26}   {statistics.median(times[0]):9.4f} {statistics.median(times[1]):9.4f} {ratio:6.2f}   same {same:.6f}", flush=True)
+
+
 def clock(call):
     start = time.perf_counter()
     call()
@@ -100,6 +117,8 @@ def main():
             medians = [statistics.median(t) for t in times]
             ratios = [statistics.median(b / a for a, b in zip(times[i], times[i + 1])) for i in (0, 2)]
             print(f"{name:18} {shape:28} {medians[0]:9.4f} {medians[1]:9.4f} {ratios[0]:6.2f}   {medians[2]:9.4f} {medians[3]:9.4f} {ratios[1]:6.2f}   {quality(own, theirs)}", flush=True)
+        if not options.names or "NearestNeighbors" in options.names:
+            bench_neighbors(np, options)
     return 0
 
 

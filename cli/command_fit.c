@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SETTINGS = 64 };
+enum { SETTINGS = 64, RESULTS = 3 };
 
 typedef struct job {
     sb_context_options options;
@@ -14,7 +14,7 @@ typedef struct job {
     const char *out;
     int64_t rows;
     const char *settings[SETTINGS]; // "n_clusters=8"
-    int setting_count;
+    int setting_count, result; // which of a method's several
     bool quiet;
     // what is made of them
     sb_context *ctx;
@@ -133,6 +133,23 @@ int cli_fit(int argc, char **argv) {
     return done == SB_OK ? CLI_GOOD : cli_failed("fit", &err);
 }
 
+// The result that is asked for, with the settings that are given.
+static sb_status call_one(job *j, const char *method, sb_data *data, sb_array **out, sb_error *err) {
+    char settings[1000] = "";
+    sb_array *all[RESULTS] = {NULL};
+    for (int i = 0; i < j->setting_count; i++) {
+        const size_t used = strlen(settings);
+        snprintf(settings + used, sizeof settings - used, "%s%s", used ? " " : "", j->settings[i]);
+    }
+    data->settings = settings;
+    sb_status status = sb_model_call_many(j->ctx, j->model, method, data, j->result + 1, all, err);
+    for (int i = 0; i < j->result; i++) {
+        sb_array_free(all[i]);
+    }
+    *out = all[j->result];
+    return status;
+}
+
 static sb_status call(job *j, const char *method, const char *path, sb_array **out, sb_error *err) {
     sb_data data = {.size = sizeof data};
     sb_status status = sb_context_new(&j->options, &j->ctx, err);
@@ -146,7 +163,7 @@ static sb_status call(job *j, const char *method, const char *path, sb_array **o
     }
     data.rows = j->rows;
     if (status == SB_OK) {
-        status = sb_model_call(j->ctx, j->model, method, &data, out, err);
+        status = call_one(j, method, &data, out, err);
     }
     if (status != SB_OK || !j->out) {
         return status;
@@ -178,6 +195,8 @@ int cli_method(int argc, char **argv) {
         CLI_INPUT_FLAGS(j.input),
         {"--rows", CLI_INTEGER, &j.rows, 1, INT64_MAX, "N", "how many rows a method gives that takes no table (sample)"},
         {"--out", CLI_TEXT, &j.out, 0, 0, "FILE", "where to write the result"},
+        {"--set", CLI_EACH, &(cli_each){take_setting, &j}, 0, 0, "NAME=VALUE", "a parameter that has another value in this call; may come again"},
+        {"--result", CLI_COUNT, &j.result, 0, RESULTS - 1, "N", "which of a method's several results, from 0 (kneighbors: distances, indices)"},
         CLI_MACHINE_FLAGS(j.options.device, j.options.isa, j.options.threads, 1),
         {0},
     };

@@ -493,6 +493,7 @@ typedef struct sb_data {
     // on those that are there. Names that are not in order or other ones than before, a y beyond them: SB_ERR_ARGUMENT.
     const char *classes;
     int64_t rows; // of the result of a method that takes no x (sample), at least 1, else SB_ERR_ARGUMENT
+    const char *settings; // not fit: "n_neighbors=3 radius=0.5", parameters that have another value in this call alone; may be NULL
 } sb_data;
 
 SB_API int64_t sb_algorithm_count(void);
@@ -533,6 +534,9 @@ SB_API sb_status sb_model_take(sb_context *ctx, sb_model *model, const sb_fitted
 // The other methods: "predict" "transform" "score" ...; a new array, of the type of x where the algorithm's row says "data". Each
 // row of a result has the bits it has alone. A model that is not fitted: SB_ERR_STATE.
 SB_API sb_status sb_model_call(sb_context *ctx, const sb_model *model, const char *method, const sb_data *data, sb_array **out, sb_error *err);
+// A method that has several results ("kneighbors": distances, indices; docs/estimators.md): the first `count` of them, at most as
+// many as it has, into out[count]. Where the algorithm's row says "itself", x may be NULL: the rows of the fit, each without itself.
+SB_API sb_status sb_model_call_many(sb_context *ctx, const sb_model *model, const char *method, const sb_data *data, int count, sb_array **out, sb_error *err);
 SB_API int sb_model_fitted(const sb_model *model);             // 1 or 0
 SB_API const char *sb_model_warnings(const sb_model *model);   // "ConvergenceWarning: ...\n" a line each, "" if none
 SB_API int64_t sb_model_array_count(const sb_model *model);    // of those that are there

@@ -147,3 +147,74 @@ void REF(ref_nearest)(int64_t n, int64_t m, int64_t d, const REAL *x, const REAL
             distance[i] = least;
     }
 }
+
+// How far two rows are apart by a metric, before its last step; a NaN is an infinity.
+static double REF(far)(int64_t d, int kind, double p, const REAL *x, const REAL *c) {
+    double *term = ref_memory(d, sizeof *term), *xx = ref_memory(d, sizeof *xx), *cc = ref_memory(d, sizeof *cc), far = 0.0;
+    for (int64_t j = 0; j < d; j++) {
+        double t = (double)x[j] - (double)c[j], size = t < 0.0 ? -t : t;
+        term[j] = kind == 0 ? t * t : kind == 3 ? ref_pow64(size, p) : kind == 4 ? (double)x[j] * (double)c[j] : size;
+        xx[j] = (double)x[j] * (double)x[j];
+        cc[j] = (double)c[j] * (double)c[j];
+        if (kind == 2 && size > far)
+            far = size;
+    }
+    if (kind != 2)
+        far = ref_sum(d, term, NULL);
+    if (kind == 4) {
+        double product = ref_sum(d, xx, NULL) * ref_sum(d, cc, NULL), sizes = ref_sqrt64(product);
+        double q = sizes == 0.0 ? 0.0 : far / sizes;
+        if (q > 1.0)
+            q = 1.0;
+        if (q < -1.0)
+            q = -1.0;
+        far = 1.0 - q;
+    }
+    free(term);
+    free(xx);
+    free(cc);
+    return far == far ? far : ref_float64(0x7ff0000000000000u);
+}
+
+// "Neighbours: lowest index": the points in the order of (distance, index), the first k.
+void REF(ref_neighbors)(int64_t n, int64_t m, int64_t d, int64_t k, int kind, int64_t self, double p, const REAL *x, const REAL *c, double *far,
+                        int64_t *index) {
+    for (int64_t i = 0; i < n; i++) {
+        int64_t have = 0;
+        for (int64_t j = 0; j < m; j++) {
+            if (self >= 0 && j == self + i)
+                continue;
+            double value = REF(far)(d, kind, p, x + i * d, c + j * d);
+            int64_t at = have < k ? have++ : k;
+            while (at > 0 && far[i * k + at - 1] > value) {
+                if (at < k) {
+                    far[i * k + at] = far[i * k + at - 1];
+                    index[i * k + at] = index[i * k + at - 1];
+                }
+                at--;
+            }
+            if (at < k) {
+                far[i * k + at] = value;
+                index[i * k + at] = j;
+            }
+        }
+    }
+}
+
+void REF(ref_within)(int64_t n, int64_t m, int64_t d, int kind, double radius, double p, const REAL *x, const REAL *c, uint8_t *inside) {
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < m; j++) {
+            double far = REF(far)(d, kind, p, x + i * d, c + j * d);
+            if (kind == 0)
+                far = ref_sqrt64(far);
+            if (kind == 3)
+                far = ref_pow64(far, 1.0 / p);
+            inside[i * m + j] = far <= radius;
+        }
+}
+
+void REF(ref_apart)(int64_t pairs, int64_t d, int kind, double p, const REAL *x, const REAL *c, const int64_t *rows, const int64_t *places,
+                    double *far) {
+    for (int64_t i = 0; i < pairs; i++)
+        far[i] = REF(far)(d, kind, p, x + rows[i] * d, c + places[i] * d);
+}

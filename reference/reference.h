@@ -259,6 +259,10 @@ void ref_segments_f32(int64_t n, int64_t d, int64_t k, const float *x, const int
 void ref_distances_f32(int64_t n, int64_t m, int64_t d, int root, const float *x, const float *c, void *out);
 void ref_gaussians_f32(int64_t n, int64_t m, int64_t d, const float *x, const double *mean, const double *scale, const double *start, double *out);
 void ref_nearest_f32(int64_t n, int64_t m, int64_t d, const float *x, const float *c, int32_t *label, double *distance);
+void ref_neighbors_f32(int64_t n, int64_t m, int64_t d, int64_t k, int kind, int64_t self, double p, const float *x, const float *c, double *far,
+                       int64_t *index);
+void ref_within_f32(int64_t n, int64_t m, int64_t d, int kind, double radius, double p, const float *x, const float *c, uint8_t *inside);
+void ref_apart_f32(int64_t pairs, int64_t d, int kind, double p, const float *x, const float *c, const int64_t *rows, const int64_t *places, double *far);
 void ref_columns_f64(int64_t n, int64_t d, int back, const double *x, const double *a, const double *b, int wide,
                      void *y);
 void ref_moments_f64(int64_t n, int64_t d, const double *x, const double *w, double *out);
@@ -267,4 +271,8 @@ void ref_segments_f64(int64_t n, int64_t d, int64_t k, const double *x, const in
 void ref_distances_f64(int64_t n, int64_t m, int64_t d, int root, const double *x, const double *c, void *out);
 void ref_gaussians_f64(int64_t n, int64_t m, int64_t d, const double *x, const double *mean, const double *scale, const double *start, double *out);
 void ref_nearest_f64(int64_t n, int64_t m, int64_t d, const double *x, const double *c, int32_t *label, double *distance);
+void ref_neighbors_f64(int64_t n, int64_t m, int64_t d, int64_t k, int kind, int64_t self, double p, const double *x, const double *c, double *far,
+                       int64_t *index);
+void ref_within_f64(int64_t n, int64_t m, int64_t d, int kind, double radius, double p, const double *x, const double *c, uint8_t *inside);
+void ref_apart_f64(int64_t pairs, int64_t d, int kind, double p, const double *x, const double *c, const int64_t *rows, const int64_t *places, double *far);
 #endif

@@ -21,6 +21,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
+import python_neighbors
 import samebits
 from samebits import _estimator, _library, _recordings, _takeover
 from samebits._classes import CLASSES
@@ -29,6 +30,7 @@ from samebits.decomposition import PCA, TruncatedSVD
 from samebits.impute import SimpleImputer
 from samebits.linear_model import ElasticNet, Lasso, LinearRegression, Ridge
 from samebits.naive_bayes import GaussianNB
+from samebits.neighbors import KNeighborsClassifier, NearestNeighbors
 from samebits.preprocessing import MinMaxScaler, StandardScaler
 
 # Checks that scikit-learn's own estimator of that name fails, too, and why.
@@ -471,6 +473,8 @@ def errors():
             (lambda: GaussianNB().partial_fit([[1.0]], [1], classes=[0, 2]), ValueError, "target label(s) [1] in y do not exist"), (lambda: GaussianNB().fit([[1.0]], [np.nan]), ValueError, "Input y contains NaN"),
             (lambda: GaussianNB().fit([[1.0], [2.0]], [0.5, 1.5]), ValueError, "continuous"), (lambda: GaussianNB(priors=[0.5, 0.6]).fit([[1.0], [2.0]], [0, 1]), ValueError, "sum of the priors"),
             (lambda: GaussianNB().partial_fit([[1.0]], [1], classes=[0, 1]).partial_fit([[1.0]], [1], classes=[0, 2]), ValueError, "not the same as on last call"),
+            (lambda: NearestNeighbors().fit([[1.0]]).kneighbors([[1.0]]), ValueError, "Expected n_neighbors <= n_samples_fit"), (lambda: NearestNeighbors().fit([[1.0]]).kneighbors([[1.0]], 0), ValueError, "n_neighbors > 0"),
+            (lambda: KNeighborsClassifier(metric="hamming").fit([[1.0]], [1]), ValueError, "metric"),
             (lambda: GaussianNB().partial_fit([[1.0]], [1]), ValueError, "classes must be passed"),
             (lambda: samebits.load("a\0b"), ValueError, "null byte"), (lambda: StandardScaler().fit([[1.0]]).save("/nowhere\0b"), ValueError, "null byte"),
             (lambda: _library.restore(b"x" * 100), ValueError, "header")):
@@ -499,6 +503,7 @@ if __name__ == "__main__":
     imputed()
     classifiers()
     subspaces()
+    python_neighbors.run(check)
     sparse_data()
     same_bits()
     layouts()

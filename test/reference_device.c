@@ -253,6 +253,24 @@ static sb_status reference_operation(const sbi_device *device, const sbi_op *op,
         else
             ref_nearest_f32(n[0], n[1], n[2], in[0], in[1], out[0], out[1]);
         return SB_OK;
+    case SBI_OP_NEIGHBORS:
+        if (op->in[0]->dtype == SB_F64)
+            ref_neighbors_f64(n[0], n[1], n[2], n[3], (int)n[4], n[5], op->r[0], in[0], in[1], out[0], out[1]);
+        else
+            ref_neighbors_f32(n[0], n[1], n[2], n[3], (int)n[4], n[5], op->r[0], in[0], in[1], out[0], out[1]);
+        return SB_OK;
+    case SBI_OP_WITHIN:
+        if (op->in[0]->dtype == SB_F64)
+            ref_within_f64(n[0], n[1], n[2], (int)n[3], op->r[0], op->r[1], in[0], in[1], out[0]);
+        else
+            ref_within_f32(n[0], n[1], n[2], (int)n[3], op->r[0], op->r[1], in[0], in[1], out[0]);
+        return SB_OK;
+    case SBI_OP_APART:
+        if (op->in[0]->dtype == SB_F64)
+            ref_apart_f64(n[0], n[1], (int)n[2], op->r[0], in[0], in[1], in[2], in[3], out[0]);
+        else
+            ref_apart_f32(n[0], n[1], (int)n[2], op->r[0], in[0], in[1], in[2], in[3], out[0]);
+        return SB_OK;
     case SBI_OP_COPY:
         if (n[0] > 0)
             memmove(out[0], in[0], (size_t)n[0]);

@@ -105,6 +105,11 @@ def main():
         run(0, "fit", "gaussian_nb", "--data", at("plain.csv"), "--target", at("numbers.csv"), "--out", at("nb3"))
         run(0, "predict", at("nb3"), "--data", at("plain.csv"), "--out", at("numbers.npy"))
         assert read_npy(at("numbers.npy")) == ("q", [60], [kinds.index(name.strip('"')) * 2 - 1 for name in names])
+        run(0, "fit", "nearest_neighbors", "--data", at("x.npy"), "--out", at("nn"))
+        for result, kind in ((0, "d"), (1, "q")):
+            run(0, "call", "kneighbors", at("nn"), "--data", at("plain.csv"), "--set", "n_neighbors=2", "--result", str(result), "--out", at("near.npy"))
+            assert read_npy(at("near.npy"))[:2] == (kind, [60, 2])
+        assert read_npy(at("near.npy"))[2][::2] == list(range(60)), "each row is nearest to itself"
         for words, status, *arguments in (
                 ("expected int [1, inf)", 2, "fit", "kmeans", "--set", "n_clusters=0", "--data", at("x.npy"), "--out", at("no")),
                 ("no algorithm", 2, "fit", "k-means", "--data", at("x.npy"), "--out", at("no")),
@@ -112,6 +117,8 @@ def main():
                 ("expected one algorithm", 2, "fit", "kmeans", "--out", at("no")),
                 ("requires y", 2, "fit", "linear_regression", "--data", at("x.npy"), "--out", at("no")),
                 ("no column", 2, "fit", "linear_regression", "--data", at("x.csv"), "--target", "z", "--out", at("no")),
+                ("has 2 results", 2, "call", "kneighbors", at("nn"), "--data", at("x.npy"), "--result", "2", "--out", at("no")),
+                ("n_neighbors = 99", 2, "call", "kneighbors", at("nn"), "--data", at("x.npy"), "--set", "n_neighbors=99", "--out", at("no")),
                 ("must end in .csv", 3, "predict", at("nb"), "--data", at("plain.csv"), "--out", at("no")),
                 ("no number", 3, "fit", "gaussian_nb", "--data", at("words.csv"), "--target", "a", "--out", at("no")),
                 ("no whole number", 2, "fit", "gaussian_nb", "--data", at("x.csv"), "--target", "b", "--out", at("no")),

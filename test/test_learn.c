@@ -753,7 +753,11 @@ static void test_take(sb_context *ctx) {
 static void test_memory(void) {
     static const struct { const char *name, *setting, *text; } lives[] = {
         {"gaussian_nb", NULL, NULL},
+        {"dbscan", "eps", "4"},
         {"kmeans", "n_clusters", "2"},
+        {"nearest_neighbors", "metric", "cosine"},
+        {"kneighbors_classifier", "weights", "distance"},
+        {"kneighbors_regressor", NULL, NULL},
         {"linear_regression", NULL, NULL},
         {"ridge", NULL, NULL},
         {"lasso", NULL, NULL},

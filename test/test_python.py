@@ -27,7 +27,8 @@ def arithmetic(path):
         words = ""
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             names = [alias.name for alias in node.names] + [getattr(node, "module", None) or ""]
-            words = "imports what computes" if any(re.match(r"(scipy|math|statistics|numpy\.)", name) for name in names) else ""
+            held = names == ["csr_matrix", "scipy.sparse"] # a container
+            words = "imports what computes" if not held and any(re.match(r"(scipy|math|statistics|numpy\.)", name) for name in names) else ""
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in ("np", "_np") and node.attr not in NUMPY:
             words = f"numpy.{node.attr} is not on the list"
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in REFUSED:

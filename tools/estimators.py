@@ -124,7 +124,9 @@ def told(parameter):
 # ---- Python
 
 MIXINS = {"regressor": ["RegressorMixin"], "classifier": ["ClassifierMixin"], "clusterer": ["ClusterMixin"], "transformer": [],
-          "density": ["DensityMixin"]}
+          "density": ["DensityMixin"], "search": []}
+OWN = {"NamedFeaturesOutMixin": "_estimator", "Neighbors": "_neighbors", "RadiusNeighbors": "_neighbors"} # what is not scikit-learn's
+WRITTEN = ("kneighbors", "radius_neighbors") # methods that stand in those
 
 
 def shape_of(text):
@@ -138,6 +140,8 @@ def mixins(a):
     if "transform" in methods:
         features = {"n d": "OneToOneFeatureMixin", "n out": "NamedFeaturesOutMixin"}
         names += ["TransformerMixin", features.get(methods["transform"]["shape"], "ClassNamePrefixFeaturesOutMixin")]
+    if "kneighbors" in methods:
+        names.append("RadiusNeighbors" if "radius_neighbors" in methods else "Neighbors")
     if "targets" in a["input"].split():
         names.append("MultiOutputMixin")
     return names + MIXINS[a["kind"]]
@@ -225,7 +229,7 @@ def class_text(a):
     lines += textwrap.wrap(f"def __init__({signature}):", 116, initial_indent="    ", subsequent_indent="                 ")
     lines += [f"        self.{p['name']} = {p['name']}" for p in parameters]
     for m in methods:
-        lines += [""] + method_text(a, m)
+        lines += [""] + method_text(a, m) if m["name"] not in WRITTEN else []
     return lines
 
 
@@ -244,10 +248,14 @@ def write_python(out):
             lines += [f"from numbers import {', '.join(numbers)}", ""]
         if "np.nan" in text:
             lines.append("import numpy as np")
-        lines += [f"from sklearn.base import {', '.join(name for name in used if name != 'NamedFeaturesOutMixin')}"]
+        lines += [f"from sklearn.base import {', '.join(name for name in used if name not in OWN)}"]
         if words:
             lines.append(f"from sklearn.utils._param_validation import {', '.join(words)}")
-        lines += ["", f"from samebits._estimator import Estimator{', NamedFeaturesOutMixin' if 'NamedFeaturesOutMixin' in used else ''}", "",
+        own_names = {"_estimator": ["Estimator"]}
+        for name in used:
+            if name in OWN:
+                own_names.setdefault(OWN[name], []).append(name)
+        lines += [""] + [f"from samebits.{file} import {', '.join(names)}" for file, names in own_names.items()] + ["",
                   f"__all__ = {[a['class'] for a in own]}".replace("'", '"'), "", "", text, ""]
         with open(os.path.join(out, f"{module}.py"), "w", encoding="utf-8") as file:
             file.write("\n".join(lines))

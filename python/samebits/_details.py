@@ -28,6 +28,8 @@ def after_fit(estimator):
         if len(set(seen.tolist())) == 1:
             one = seen.tolist()[0]
             estimator.n_samples_seen_ = int(one) if one.is_integer() else one
+    if hasattr(estimator, "n_samples_fit_"):
+        _name_metric(estimator)
     if name == "SimpleImputer":
         estimator.indicator_ = _indicator(estimator) if estimator.add_indicator else None
     if isinstance(estimator, RegressorMixin) and hasattr(estimator, "coef_") and not estimator.fit_intercept and not np.ndim(estimator.intercept_):
@@ -35,6 +37,17 @@ def after_fit(estimator):
     if name == "Ridge":
         estimator.n_iter_ = None
         estimator.solver_ = "cholesky" if estimator.solver == "auto" else estimator.solver
+
+
+def _name_metric(estimator):
+    """The metric that 'minkowski' is with this power."""
+    power = float(estimator.p)
+    by_power = {1.0: "manhattan", 2.0: "euclidean", float("inf"): "chebyshev"}
+    named = estimator.metric == "minkowski"
+    estimator.effective_metric_ = by_power.get(power, "minkowski") if named else estimator.metric
+    estimator.effective_metric_params_ = {"p": power} if named and power not in by_power else {}
+    if hasattr(estimator, "classes_"):
+        estimator.outputs_2d_ = False
 
 
 def _indicator(estimator):

@@ -167,12 +167,13 @@ def to_numpy(handle):
 class Data:
     """What a method is given, as the library takes it; x may be a CSR matrix."""
 
-    def __init__(self, x, y=None, weights=None, classes=None, rows=0):
+    def __init__(self, x, y=None, weights=None, classes=None, rows=0, settings=None):
         sparse = (x.indptr, x.indices) if hasattr(x, "indptr") else (None, None)
         self.kept = [None if a is None else Array(a) for a in (x if sparse[0] is None else x.data, y, weights, *sparse)]
         handles = [a and a.handle for a in self.kept]
         self.struct = c.sb_data(size=ctypes.sizeof(c.sb_data), x=handles[0], y=handles[1], weights=handles[2], indptr=handles[3], indices=handles[4],
-                                columns=x.shape[1] if handles[3] else 0, classes=classes and classes.encode(), rows=rows)
+                                columns=x.shape[1] if handles[3] else 0, classes=classes and classes.encode(),
+                                rows=rows, settings=settings.encode() if settings else None)
 
 
 class Model:
@@ -218,14 +219,17 @@ class Model:
                 raise raised[0] from None
             raise
 
-    def call(self, method, x, y=None, weights=None, rows=0):
-        data = Data(x, y, weights, rows=rows)
-        out = ctypes.c_void_p()
-        check("sb_model_call", context(), self.handle, method.encode(), ctypes.byref(data.struct), ctypes.byref(out))
+    def call(self, method, x, y=None, weights=None, rows=0, settings=None, count=1):
+        """The result of a method, or a tuple of `count` of them."""
+        data = Data(x, y, weights, rows=rows, settings=settings)
+        out = (ctypes.c_void_p * count)()
+        check("sb_model_call_many", context(), self.handle, method.encode(), ctypes.byref(data.struct), count, out)
         try:
-            return to_numpy(out)
+            results = tuple(to_numpy(handle) for handle in out)
+            return results if count > 1 else results[0]
         finally:
-            lib.sb_array_free(out)
+            for handle in out:
+                lib.sb_array_free(handle)
 
     def take(self, dtype, sizes, arrays):
         """A fit that was made elsewhere: the type of its data, sizes by name, arrays by name."""

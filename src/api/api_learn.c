@@ -79,7 +79,18 @@ sb_status sb_model_call(sb_context *ctx, const sb_model *model, const char *meth
     sb_data known;
     sb_status status = sbi_api_options(data, &known, &sbi_data_struct, err);
     if (status != SB_OK) return status;
-    RETURN_INSIDE(sbi_model_call(ctx, model, method, &known, out, err));
+    RETURN_INSIDE(sbi_model_call(ctx, model, method, &known, 1, out, err));
+}
+
+sb_status sb_model_call_many(sb_context *ctx, const sb_model *model, const char *method, const sb_data *data, int count, sb_array **out, sb_error *err) {
+    NEED(out);
+    if (count < 1 || count > SBI_RESULTS) return sbi_fail(err, SB_ERR_ARGUMENT, "count", "%d results: expected 1 to %d", count, SBI_RESULTS);
+    for (int i = 0; i < count; i++) out[i] = NULL;
+    NEED(ctx); NEED(model); NEED(method); NEED(data);
+    sb_data known;
+    sb_status status = sbi_api_options(data, &known, &sbi_data_struct, err);
+    if (status != SB_OK) return status;
+    RETURN_INSIDE(sbi_model_call(ctx, model, method, &known, count, out, err));
 }
 
 int sb_model_fitted(const sb_model *model) { return model && model->dtype; }

@@ -47,7 +47,8 @@ static const sbi_api_field generation_fields[] = {
     FIELD(sb_lm_generation, top_p), FIELD(sb_lm_generation, seed)};
 static const sbi_api_field data_fields[] = {
     FIELD(sb_data, x), FIELD(sb_data, y), FIELD(sb_data, weights), FIELD(sb_data, progress), FIELD(sb_data, user),
-    FIELD(sb_data, indptr), FIELD(sb_data, indices), FIELD(sb_data, columns), FIELD(sb_data, classes), FIELD(sb_data, rows)};
+    FIELD(sb_data, indptr), FIELD(sb_data, indices), FIELD(sb_data, columns), FIELD(sb_data, classes), FIELD(sb_data, rows),
+    FIELD(sb_data, settings)};
 static const sbi_api_field fitted_fields[] = {
     FIELD(sb_fitted, dtype), FIELD(sb_fitted, size_count), FIELD(sb_fitted, size_names), FIELD(sb_fitted, sizes),
     FIELD(sb_fitted, array_count), FIELD(sb_fitted, array_names), FIELD(sb_fitted, arrays)};

@@ -27,6 +27,8 @@ SBI_KERNEL_FILE(histogram)
 #include "histogram.def"
 SBI_KERNEL_FILE(loss)
 #include "loss.def"
+SBI_KERNEL_FILE(neighbors)
+#include "neighbors.def"
 SBI_KERNEL_FILE(norm)
 #include "norm.def"
 SBI_KERNEL_FILE(optimizer)

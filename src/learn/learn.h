@@ -21,7 +21,7 @@ typedef struct sbi_parameter_row { const char *name, *type, *value, *about; bool
 typedef struct sbi_fitted_row { const char *name, *dtype, *shape, *about; bool kept; } sbi_fitted_row;
 typedef struct sbi_method_row { const char *name, *dtype, *shape, *about; sbi_method run; } sbi_method_row;
 
-enum { SBI_PARAMETERS = 40, SBI_FITTED = 32, SBI_METHODS = 16, SBI_PROOFS = 12, SBI_SIZES = 16, SBI_NAME = 32 }; // the most of one algorithm
+enum { SBI_PARAMETERS = 40, SBI_FITTED = 32, SBI_METHODS = 16, SBI_PROOFS = 12, SBI_SIZES = 16, SBI_NAME = 32, SBI_RESULTS = 3 }; // the most of one algorithm, of a method
 typedef struct sbi_algorithm {
     const char *name, *class_name, *module, *kind, *input, *about;
     sbi_model_check check;
@@ -79,7 +79,8 @@ typedef struct sbi_call {
     const sb_array *x, *y, *weights; // x: NULL where the method takes none; y: as x, [n] or [n, t], or int64 [n] of classes; weights float64 [n]; both may be NULL
     sb_array *dense; // what x is where CSR was given; owned by the call
     int64_t n, d, classes; // classes: one more than the greatest number in y (the model's own: its size c)
-    sb_array *out;
+    sb_array *out, *more[SBI_RESULTS - 1]; // more: the results after the first; NULL where they are not asked for
+    bool itself; // x is that of the fit, and no row its own neighbour
     int (*progress)(void *user, int64_t done, int64_t total); // may be NULL
     void *user;
 } sbi_call;
@@ -92,7 +93,9 @@ sb_status sbi_model_note(sb_model *model, const char *key, const char *text, sb_
 const char *sbi_model_find_note(const sb_model *model, const char *key); // NULL if there is none
 sb_status sbi_model_fit(sb_context *ctx, sb_model *model, const char *method, const sb_data *data, sb_error *err);
 sb_status sbi_model_take(sb_context *ctx, sb_model *model, const sb_fitted *fitted, sb_error *err);
-sb_status sbi_model_call(sb_context *ctx, const sb_model *model, const char *method, const sb_data *data, sb_array **out, sb_error *err);
+sb_status sbi_model_call(sb_context *ctx, const sb_model *model, const char *method, const sb_data *data, int count, sb_array **out, sb_error *err);
+// Makes result number `which`, whose row says "*", of this length.
+sb_status sbi_call_make(sbi_call *call, int which, int64_t length, sb_array **out, sb_error *err);
 
 // Parameters, by name (which must be one of the row's).
 const sbi_value *sbi_model_value(const sb_model *model, const char *parameter);

@@ -377,8 +377,9 @@ static sb_status check_data(const sb_data *data, const sbi_method_row *method, s
         if (*method->shape != 'n' || call->n >= 1) return SB_OK;
         return sbi_fail(err, SB_ERR_ARGUMENT, "rows", "Invalid value for 'n_samples': %lld . %s gives one row at least.", (long long)call->n, method->name);
     }
-    if (!data->x) return sbi_fail(err, SB_ERR_ARGUMENT, "x", "x is NULL");
-    call->x = data->x;
+    call->itself = !data->x && sbi_row_has(input, "itself") && !is_fit(method);
+    call->x = call->itself ? sbi_model_array(call->model, "fit_x") : data->x;
+    if (!call->x) return sbi_fail(err, SB_ERR_ARGUMENT, "x", "x is NULL");
     if (data->indptr) {
         if (!sbi_row_has(input, "sparse"))
             return sbi_fail(err, SB_ERR_UNSUPPORTED, "indptr", "sparse data was passed, and %s takes dense data only", name);
@@ -537,26 +538,75 @@ sb_status sbi_model_take(sb_context *ctx, sb_model *model, const sb_fitted *fitt
     return status;
 }
 
-sb_status sbi_model_call(sb_context *ctx, const sb_model *model, const char *method, const sb_data *data, sb_array **out, sb_error *err) {
+// Part number `which` of a row's text, between commas; false where there is none.
+static bool part_of(const char *text, int which, char part[SBI_NAME * 2]) {
+    for (; which > 0; which--) {
+        text = strstr(text, ", ");
+        if (!text) return false;
+        text += 2;
+    }
+    snprintf(part, SBI_NAME * 2, "%.*s", (int)strcspn(text, ","), text);
+    return true;
+}
+
+static sb_status make_result(sbi_call *call, const sbi_method_row *row, int which, int64_t length, sb_error *err) {
+    char dtype[SBI_NAME * 2], shape[SBI_NAME * 2];
+    int64_t sizes[SB_MAX_DIMS] = {length};
+    int ndim = 1;
+    if (!part_of(row->dtype, which, dtype) || !part_of(row->shape, which, shape))
+        return sbi_fail(err, SB_ERR_ARGUMENT, "count", "%s of %s has %d results", row->name, call->model->algorithm.name, which);
+    if (*shape == '*' && length < 0) return SB_OK; // the method knows
+    sb_status status = *shape == '*' ? SB_OK : shape_of(call->model, row->name, shape, call->n, &ndim, sizes, err);
+    return status ? status : sbi_array_new(call->ctx, dtype_of(dtype, call->x ? call->x->dtype : call->model->dtype), ndim, sizes, which ? &call->more[which - 1] : &call->out, err);
+}
+
+sb_status sbi_call_make(sbi_call *call, int which, int64_t length, sb_array **out, sb_error *err) {
+    sb_status status = make_result(call, find_method(call->model, call->method), which, length, err);
+    *out = which ? call->more[which - 1] : call->out;
+    return status;
+}
+
+// Parameters that hold for one call: "n_neighbors=3 radius=0.5". The copy owns nothing but itself.
+static sb_status with_settings(const sb_model *model, const char *settings, sb_model **out, sb_error *err) {
+    char name[SBI_NAME], text[SBI_NAME];
+    sb_status status = SB_OK;
+    int number;
+    if (!(*out = sbi_allocate(&model->allocator, 1, sizeof **out, err))) return SB_ERR_MEMORY;
+    memcpy(*out, model, sizeof **out);
+    while (settings && *settings && status == SB_OK) {
+        const size_t length = strcspn(settings, "= "), rest = settings[length] == '=' ? strcspn(settings + length + 1, " ") : 0;
+        if (length == 0 || length >= sizeof name || rest == 0 || rest >= sizeof text)
+            return sbi_fail(err, SB_ERR_ARGUMENT, "settings", "settings are NAME=VALUE between spaces");
+        snprintf(name, sizeof name, "%.*s", (int)length, settings);
+        snprintf(text, sizeof text, "%.*s", (int)rest, settings + length + 1);
+        status = find_parameter(model, name, &number, err);
+        if (status == SB_OK) status = sbi_value_read(&model->algorithm, &model->algorithm.parameters[number], text, &(*out)->values[number], err);
+        settings += length + 1 + rest;
+        settings += *settings == ' ';
+    }
+    return status;
+}
+
+sb_status sbi_model_call(sb_context *ctx, const sb_model *model, const char *method, const sb_data *data, int count, sb_array **out, sb_error *err) {
     const sbi_method_row *row;
-    int64_t shape[SB_MAX_DIMS];
-    int ndim;
     sbi_call call = {.ctx = ctx, .method = method};
-    memcpy(&call.model, &model, sizeof model); // (methods other than fit only read it)
     sb_status status = find(model, method, false, &row, err);
     if (status != SB_OK) return status;
     if (!model->dtype)
         return sbi_fail(err, SB_ERR_STATE, "model", "this %s instance is not fitted yet: fit it before %s", model->algorithm.class_name, method);
-    if ((status = check_data(data, row, &call, err)) || (status = shape_of(model, method, row->shape, call.n, &ndim, shape, err)) ||
-        (status = sbi_array_new(ctx, dtype_of(row->dtype, call.x ? call.x->dtype : model->dtype), ndim, shape, &call.out, err)))
-        goto done;
-    status = row->run(&call, err);
-    if (status == SB_OK)
-        *out = call.out;
-    else
-        sbi_array_free(call.out);
+    if ((status = with_settings(model, data->settings, &call.model, err)) || (status = check_data(data, row, &call, err))) goto done;
+    for (int i = 0; i < count && status == SB_OK; i++) status = make_result(&call, row, i, -1, err);
+    if (status == SB_OK) status = row->run(&call, err);
+    for (int i = 0; i < SBI_RESULTS; i++) {
+        sb_array *result = i ? call.more[i - 1] : call.out;
+        if (status == SB_OK && i < count)
+            out[i] = result;
+        else
+            sbi_array_free(result);
+    }
 done:
     sbi_array_free(call.dense);
+    sbi_release(&model->allocator, call.model);
     return status;
 }
 

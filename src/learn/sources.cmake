@@ -8,6 +8,7 @@ foreach(name
   classes
   words
   table
+  cluster/dbscan
   cluster/kmeans
   decomposition/minka
   decomposition/pca
@@ -21,6 +22,9 @@ foreach(name
   linear/linear_regression
   linear/ridge
   naive_bayes/gaussian_nb
+  neighbors/kneighbors
+  neighbors/nearest_neighbors
+  neighbors/search
   preprocessing/min_max_scaler
   preprocessing/standard_scaler)
   target_sources(samebits_objects PRIVATE src/learn/${name}.c)

@@ -21,6 +21,8 @@ static inline sbi_kernel_id sbi_sum_above(sb_dtype type) { // the kernel above s
 
 // Writes out[outer, inner] (of the kernels' type, rounded once), or where out is NULL total[outer, inner] (fold->dtype).
 sb_status sbi_fold_run(sb_context *ctx, const sbi_fold *fold, sb_array *out, sb_array *total, sb_error *err);
+// out[rows] float64: S(x x) of each row of x[rows, d].
+sb_status sbi_fold_squares(sb_context *ctx, const sb_array *x, sb_array *out, sb_error *err);
 // S over all of x in binary64, by the kernel of its terms, for the host.
 sb_status sbi_fold_value(sb_context *ctx, sbi_kernel_id kernel, const sb_array *x, double *value, sb_error *err);
 #endif

@@ -54,8 +54,7 @@ sb_status sbi_gaussians(sb_context *ctx, const sb_array *x, const sb_array *mean
     return sbi_run(ctx, &op, err);
 }
 
-// out[rows] = S(x x) of each row, binary64.
-static sb_status squares_of(sb_context *ctx, const sb_array *x, sb_array *out, sb_error *err) {
+sb_status sbi_fold_squares(sb_context *ctx, const sb_array *x, sb_array *out, sb_error *err) {
     const sbi_fold fold = {.first = SBI_TYPED(x->dtype, k_square_block), .above = SBI_ID_k_sum_block_f64, .dtype = SB_F64,
                            .outer = x->shape[0], .count = x->shape[1], .inner = 1, .divisor = 1.0, .inputs = 1,
                            .input = {SBI_IN(x)}};
@@ -78,7 +77,7 @@ static sb_status nearest_kernels(sb_context *ctx, const sbi_op *op, sb_error *er
     sb_status status;
     if (n == 0) return SB_OK;
     if ((status = sbi_scratch(ctx, SB_F64, m, &points, err)) || (status = sbi_scratch(ctx, SB_F64, together, &norms, err)) ||
-        (status = sbi_scratch(ctx, x->dtype, m * together, &product, err)) || (status = squares_of(ctx, c, points, err)))
+        (status = sbi_scratch(ctx, x->dtype, m * together, &product, err)) || (status = sbi_fold_squares(ctx, c, points, err)))
         goto done;
     if (!(squares = sbi_allocate(&ctx->allocator, m, sizeof *squares, err))) {
         status = SB_ERR_MEMORY;
@@ -102,7 +101,7 @@ static sb_status nearest_kernels(sb_context *ctx, const sbi_op *op, sb_error *er
                                 SBI_INT(rows), SBI_INT(m), SBI_INT(d), SBI_INT(op->out[1] != NULL), SBI_REAL(largest),
                                 SBI_REAL(2.0 * 1.01 * k * u / (1.0 - k * u)), SBI_REAL(1.01 * 0x1p-53 * (double)(4 * d + 200)),
                                 SBI_REAL(4.0 * (k + (double)d) * eta), SBI_REAL(narrow ? 0x1p120 : 0x1p1000)};
-        if ((status = squares_of(ctx, &part, &norm, err)) || (status = sbi_gemm(ctx, &turned, c, &part, NULL, &result, err))) break;
+        if ((status = sbi_fold_squares(ctx, &part, &norm, err)) || (status = sbi_gemm(ctx, &turned, c, &part, NULL, &result, err))) break;
         status = sbi_launch(ctx, SBI_TYPED(x->dtype, k_nearest), sbi_groups(rows, 64), args, err);
     }
 done:

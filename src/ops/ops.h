@@ -46,6 +46,9 @@
 //   DISTANCE    in x c; out distances[rows, m]; n rows m d root
 //   GAUSSIAN    in x mean scale start; out out[rows, m]; n rows m d
 //   NEAREST     in x c; out label distance; n rows m d
+//   NEIGHBORS   in x c; out far[rows, k] index[rows, k]; n rows m d k kind self; r p
+//   WITHIN      in x c; out inside[rows, m]; n rows m d kind; r radius p
+//   APART       in x c rows places; out far[pairs]; n pairs d kind rows m; r p
 //   COPY        in from; out to; n bytes
 #ifndef SBI_OPS_H
 #define SBI_OPS_H
@@ -58,7 +61,7 @@ typedef enum sbi_op_id {
     SBI_OP_RMS_NORM, SBI_OP_RMS_NORM_BACKWARD, SBI_OP_LAYER_NORM, SBI_OP_LAYER_NORM_BACKWARD, SBI_OP_ROTARY_TABLE,
     SBI_OP_ROTARY, SBI_OP_ATTENTION, SBI_OP_ATTENTION_BACKWARD,
     SBI_OP_GATHER, SBI_OP_TAKE_ALONG, SBI_OP_SCATTER, SBI_OP_SCATTER_ADD, SBI_OP_SCAN, SBI_OP_HISTOGRAM, SBI_OP_ARGSORT, SBI_OP_SORT, SBI_OP_TOP_K, SBI_OP_UNIQUE, SBI_OP_RANDOM, SBI_OP_DROPOUT, SBI_OP_ADAMW, SBI_OP_ADAM, SBI_OP_SGD, SBI_OP_COLUMNS, SBI_OP_MOMENTS, SBI_OP_SEGMENTS,
-    SBI_OP_DISTANCE, SBI_OP_GAUSSIAN, SBI_OP_NEAREST, SBI_OP_COPY,
+    SBI_OP_DISTANCE, SBI_OP_GAUSSIAN, SBI_OP_NEAREST, SBI_OP_NEIGHBORS, SBI_OP_WITHIN, SBI_OP_APART, SBI_OP_COPY,
     SBI_OP_COUNT
 } sbi_op_id;
 
@@ -160,5 +163,16 @@ sb_status sbi_distances(SBI_CTX, const sb_array *x, const sb_array *c, int root,
 sb_status sbi_gaussians(SBI_CTX, const sb_array *x, const sb_array *mean, const sb_array *scale, const sb_array *start, sb_array *out, sb_error *err);
 // label[n] int32: the lowest of the points whose squared distance is least; distance[n] float64 (or NULL): that squared distance.
 sb_status sbi_nearest(SBI_CTX, const sb_array *x, const sb_array *c, sb_array *label, sb_array *distance, sb_error *err);
+// Distances by a metric, those of kernels/neighbors.cl: how far before the last step, and the distance itself.
+typedef enum sbi_metric { SBI_EUCLIDEAN, SBI_MANHATTAN, SBI_CHEBYSHEV, SBI_MINKOWSKI, SBI_COSINE } sbi_metric;
+// The k nearest of c[m, d] to each row of x[n, d], nearest first, the lowest index first on a tie: far[n, k] float64 before the last
+// step, index[n, k] int64. self not negative: row i's own point, self + i, is left out. 1 <= k <= m (m - 1 with self).
+sb_status sbi_neighbors(SBI_CTX, const sb_array *x, const sb_array *c, int64_t k, sbi_metric metric, double p, int64_t self, sb_array *far, sb_array *index, sb_error *err);
+// inside[n, m] uint8: 1 where the distance is at most radius, else 0. (n m bytes: to be called for some rows at a time.)
+sb_status sbi_within(SBI_CTX, const sb_array *x, const sb_array *c, sbi_metric metric, double p, double radius, sb_array *inside, sb_error *err);
+// far[pairs] float64: how far x[rows[i]] is from c[places[i]], before the last step; rows, places int64 (not checked).
+sb_status sbi_apart(SBI_CTX, const sb_array *x, const sb_array *c, const sb_array *rows, const sb_array *places, sbi_metric metric, double p, sb_array *far, sb_error *err);
+// The last step, in place: the root, or the power 1/p. RN64.
+sb_status sbi_reach(SBI_CTX, sbi_metric metric, double p, sb_array *far, sb_error *err);
 #undef SBI_CTX
 #endif

@@ -47,6 +47,9 @@ const char *const sbi_op_names[SBI_OP_COUNT] = {
     [SBI_OP_DISTANCE] = "distance",
     [SBI_OP_GAUSSIAN] = "gaussian",
     [SBI_OP_NEAREST] = "nearest",
+    [SBI_OP_NEIGHBORS] = "neighbors",
+    [SBI_OP_WITHIN] = "within",
+    [SBI_OP_APART] = "apart",
     [SBI_OP_COPY] = "copy",
 };
 

@@ -42,15 +42,22 @@ static sb_array *input_of(sbi_lane_run *run, const sb_model *model, const sbi_me
     return *made;
 }
 
-static void report_method(sbi_lane_run *run, const sb_model *model, const sbi_method_row *row, int way, sb_data data, sb_error *err) {
-    char cell[64];
+// The result number `which` of a method, alone.
+static sb_array *call_for(sbi_lane_run *run, const sb_model *model, const char *method, const sb_data *data, int which, sb_error *err) {
+    sb_array *all[SBI_RESULTS] = {NULL};
+    sbi_lane_do(run, sb_model_call_many(run->ctx, model, method, data, which + 1, all, err));
+    for (int i = 0; i < which; i++) sb_array_free(all[i]);
+    return all[which];
+}
+
+static void report_result(sbi_lane_run *run, const sb_model *model, const sbi_method_row *row, int which, const char *cell, sb_data data, sb_error *err) {
     const int64_t n = data.x ? data.x->shape[0] : 0;
-    const bool takes_x = !sbi_takes_no_x(row->name), rows = takes_x && *row->shape == 'n' && (row->shape[1] == ' ' || !row->shape[1]);
-    sb_array *made = NULL, *x = input_of(run, model, row, &data, &made, err), *all = NULL, *part = NULL;
+    const bool takes_x = !sbi_takes_no_x(row->name), rows = takes_x && *row->shape == 'n' && strchr(" ,", row->shape[1]);
+    sb_array *made = NULL, *x = input_of(run, model, row, &data, &made, err), *all = NULL;
     data.rows = 5;
     for (sbi_part p = rows ? sbi_lane_first(run, n) : (sbi_part){0, n, n}; p.count && run->status == SB_OK; p = rows ? sbi_lane_next(run, p) : (sbi_part){0}) {
         data.x = takes_x ? sbi_lane_part(run, x, p) : NULL;
-        sbi_lane_do(run, sb_model_call(run->ctx, model, row->name, &data, &part, err));
+        sb_array *part = call_for(run, model, row->name, &data, which, err);
         if (run->status == SB_OK && rows) {
             int64_t shape[SB_MAX_DIMS];
             memcpy(shape, part->shape, sizeof shape);
@@ -58,15 +65,26 @@ static void report_method(sbi_lane_run *run, const sb_model *model, const sbi_me
             if (!all) all = sbi_lane_result(run, part->dtype, part->ndim, shape);
             sbi_lane_do(run, sb_array_copy(run->ctx, part, sbi_lane_part(run, all, p), err));
         } else if (run->status == SB_OK) {
-            snprintf(cell, sizeof cell, "%d.%s", way, row->name);
             sbi_lane_cell(run, cell, part, err);
         }
         sb_array_free(part);
-        part = NULL;
     }
-    snprintf(cell, sizeof cell, "%d.%s", way, row->name);
     if (rows && run->status == SB_OK) sbi_lane_cell(run, cell, all, err);
     sb_array_free(made);
+}
+
+static void report_method(sbi_lane_run *run, const sb_model *model, const sbi_method_row *row, int way, sb_data data, sb_error *err) {
+    char cell[64];
+    const char *rest = row->dtype;
+    for (int which = 0; rest && run->status == SB_OK; which++) {
+        if (which)
+            snprintf(cell, sizeof cell, "%d.%s.%d", way, row->name, which);
+        else
+            snprintf(cell, sizeof cell, "%d.%s", way, row->name);
+        report_result(run, model, row, which, cell, data, err);
+        rest = strchr(rest, ',');
+        rest = rest ? rest + 1 : NULL;
+    }
 }
 
 static sb_status run_estimator(sbi_lane_run *run, sb_error *err) {

@@ -3,6 +3,8 @@
 #include "ops.h"
 #include "proof.h"
 
+#include <stdio.h>
+
 #define SHAPE(...) ((const int64_t[]){__VA_ARGS__})
 
 // float64 numbers beside the data, never 0: the magnitudes of fixture values, 1 added.
@@ -99,11 +101,70 @@ static sb_status run_nearest(sbi_lane_run *run, sb_error *err) {
     return sbi_lane_cell(run, "distance", distance, err);
 }
 
+typedef struct metric_case { const char *name; sbi_metric metric; double p; } metric_case;
+static const metric_case metrics[] = {
+    {"euclidean", SBI_EUCLIDEAN, 2.0}, {"manhattan", SBI_MANHATTAN, 1.0}, {"chebyshev", SBI_CHEBYSHEV, 1.0}, {"minkowski", SBI_MINKOWSKI, 2.5},
+    {"cosine", SBI_COSINE, 1.0}};
+
+// Points among which are some of the rows, twice: ties, and distances of 0.
+static void make_points(sbi_lane_run *run, sb_array *x, sb_array *c, int64_t rows, int64_t m, sb_error *err) {
+    for (int64_t j = 0; j < m && run->status == SB_OK; j++)
+        sbi_lane_do(run, sb_array_copy(run->ctx, sbi_lane_part(run, x, (sbi_part){j * 7 % (rows - 3), 1, rows}), sbi_lane_part(run, c, (sbi_part){j, 1, m}), err));
+}
+
+static sb_status run_neighbors(sbi_lane_run *run, sb_error *err) {
+    const sb_dtype real = sbi_lane_real(run);
+    const int64_t n = sbi_lane_size(run, 12, 5) + 4, m = 300, d = sbi_lane_size(run, 11, 70), k = 13;
+    sb_array *x = sbi_lane_input(run, "x", real, 2, SHAPE(n, d)), *c = sbi_lane_result(run, real, 2, SHAPE(m, d));
+    char cell[40];
+    make_points(run, x, c, n, m, err);
+    for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++) {
+        sb_array *far = sbi_lane_result(run, SB_F64, 2, SHAPE(n, k)), *index = sbi_lane_result(run, SB_I64, 2, SHAPE(n, k));
+        for (sbi_part p = sbi_lane_first(run, n); p.count && run->status == SB_OK; p = sbi_lane_next(run, p)) {
+            sb_array *from = sbi_lane_part(run, x, p), *to = sbi_lane_part(run, far, p), *where = sbi_lane_part(run, index, p);
+            if (run->status == SB_OK) sbi_lane_do(run, sbi_neighbors(run->ctx, from, c, k, metrics[i].metric, metrics[i].p, i % 2 ? p.first : -1, to, where, err));
+        }
+        snprintf(cell, sizeof cell, "%s.far", metrics[i].name);
+        sbi_lane_cell(run, cell, far, err);
+        snprintf(cell, sizeof cell, "%s.index", metrics[i].name);
+        sbi_lane_cell(run, cell, index, err);
+    }
+    return run->status;
+}
+
+static sb_status run_within(sbi_lane_run *run, sb_error *err) {
+    const sb_dtype real = sbi_lane_real(run);
+    const int64_t n = sbi_lane_size(run, 12, 5) + 4, m = 70, d = sbi_lane_size(run, 11, 70), pairs = n;
+    sb_array *x = sbi_lane_input(run, "x", real, 2, SHAPE(n, d)), *c = sbi_lane_result(run, real, 2, SHAPE(m, d));
+    sb_array *rows = sbi_lane_indices(run, "rows", SB_I64, 1, SHAPE(pairs), n), *places = sbi_lane_indices(run, "places", SB_I64, 1, SHAPE(pairs), m);
+    char cell[40];
+    make_points(run, x, c, n, m, err);
+    for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++) {
+        const sbi_metric metric = metrics[i].metric;
+        const double p = metrics[i].p;
+        sb_array *far = sbi_lane_result(run, SB_F64, 1, SHAPE(pairs)), *inside = sbi_lane_result(run, SB_U8, 2, SHAPE(n, m));
+        if (run->status == SB_OK) sbi_lane_do(run, sbi_apart(run->ctx, x, c, rows, places, metric, p, far, err));
+        if (run->status == SB_OK) sbi_lane_do(run, sbi_reach(run->ctx, metric, p, far, err));
+        snprintf(cell, sizeof cell, "%s.apart", metrics[i].name);
+        sbi_lane_cell(run, cell, far, err);
+        double radius = 0.0; // that of a pair, which is just inside
+        if (run->status == SB_OK) sbi_lane_do(run, sb_array_read(sbi_lane_part(run, far, (sbi_part){0, 1, pairs}), &radius, sizeof radius, err));
+        for (sbi_part part = sbi_lane_first(run, n); part.count && run->status == SB_OK; part = sbi_lane_next(run, part)) {
+            sb_array *from = sbi_lane_part(run, x, part), *to = sbi_lane_part(run, inside, part);
+            if (run->status == SB_OK) sbi_lane_do(run, sbi_within(run->ctx, from, c, metric, p, radius, to, err));
+        }
+        snprintf(cell, sizeof cell, "%s.inside", metrics[i].name);
+        sbi_lane_cell(run, cell, inside, err);
+    }
+    return run->status;
+}
+
 #define LANES(lane, splits, function) \
     {.name = lane, .kind = "table", .fixtures = SBI_FIX_ALL, .rows = splits, .counts_inputs = true, .run = function}, \
     {.name = lane "_f64", .kind = "table", .fixtures = SBI_FIX_ALL, .rows = splits, .counts_inputs = true, .run = function, .dtype = SB_F64}
 const sbi_lane sbi_lanes_table[] = {
     LANES("columns", true, run_columns), LANES("moments", false, run_moments), LANES("segments", false, run_segments),
     LANES("distance", true, run_distance), LANES("gaussian", true, run_gaussian), LANES("nearest", true, run_nearest),
+    LANES("neighbors", true, run_neighbors), LANES("within", true, run_within),
     {.name = NULL},
 };

@@ -27,7 +27,7 @@ void sbi_recorded_show(const sbi_recorded *a, char out[160]) {
 
 sb_status sbi_step_call(sb_context *ctx, const sbi_step *step, const sb_array *x, sb_array **out, sb_error *err) {
     const sb_data data = {.size = sizeof data, .x = x};
-    return sbi_model_call(ctx, step->model, step->method, &data, out, err);
+    return sbi_model_call(ctx, step->model, step->method, &data, 1, out, err);
 }
 
 static sb_status choose_steps(const sb_record_options *o, sbi_recording *r, sb_error *err) {
