@@ -131,6 +131,7 @@ static void test_arguments(sb_context *ctx) {
     REFUSED(SB_ERR_ARGUMENT, "worker_count", sb_lm_train(ctx, RUN(worker_count = -1), &err));
     REFUSED(SB_ERR_ARGUMENT, "worker_count", sb_lm_train(ctx, RUN(worker_count = 1), &err));
     REFUSED(SB_ERR_IO, "recipe", sb_lm_train(ctx, RUN(recipe = inside("none")), &err));
+    REFUSED(SB_ERR_FORMAT, "recipe", sb_lm_train(ctx, RUN(recipe = inside("text")), &err));
     REFUSED(SB_ERR_IO, "data", sb_lm_train(ctx, RUN(data = inside("none")), &err));
     REFUSED(SB_ERR_IO, "folder", sb_lm_train(ctx, RUN(folder = inside("text/below")), &err));
     REFUSED(SB_ERR_IO, "folder", sb_lm_resume(ctx, RUN(folder = inside("none")), &err));

@@ -985,7 +985,7 @@ static void check_refused_recipes(void) {
         const char *from, *to; // in the recipe's text
         sb_status status;
         const char *argument;
-    } rows[] = {{"{\"recipe\"", "[\"recipe\"", SB_ERR_FORMAT, "json"},
+    } rows[] = {{"{\"recipe\"", "[\"recipe\"", SB_ERR_FORMAT, "recipe"},
                 {"\"steps\": 8,", "\"steps\": 0,", SB_ERR_ARGUMENT, "training.steps"},
                 {"\"steps\": 8,", "", SB_ERR_ARGUMENT, "training.steps"},
                 {"\"layers\"", "\"layer\"", SB_ERR_ARGUMENT, "model.layer"},

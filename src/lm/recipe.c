@@ -394,7 +394,16 @@ sb_status sbi_recipe_load(sb_context *ctx, sbi_arena *arena, const char *path, s
     int64_t size = 0;
     sb_status status = sbi_named(
         sbi_file_read(&ctx->allocator, path, INT64_C(1) << 30, &bytes, &size, err), "recipe", err);
-    if (status == SB_OK) status = sbi_recipe_read(ctx, arena, (const char *)bytes, size, out, err);
+    if (status == SB_OK) {
+        char shown[160];
+        sb_error why = {.status = SB_OK};
+        status = sbi_recipe_read(ctx, arena, (const char *)bytes, size, out, &why);
+        if (status == SB_ERR_FORMAT)
+            sbi_fail(err, status, "recipe", "%s is no recipe: %s",
+                     sbi_escape(path, strlen(path), shown, sizeof shown), why.message);
+        else if (status != SB_OK && err)
+            *err = why;
+    }
     sbi_release(&ctx->allocator, bytes);
     return status;
 }
