@@ -36,6 +36,7 @@ FN void ATOMIC_ADD(u32 *p, u32 x) { asm volatile("red.add.u32 [%0], %1;" : : "l"
     } \
     __syncthreads();
 #define LANE_END }
+#define TOGETHER(condition) (condition)
 #define WHEN(condition) if (condition)
 #define LANE_VAR(type, name, lanes) type name
 #define LANE_ARRAY(type, name, lanes, n) type name[n]

@@ -36,6 +36,7 @@ typedef unsigned char uint8_t;
     __builtin_amdgcn_s_barrier(); \
     __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
 #define LANE_END }
+#define TOGETHER(condition) (condition)
 #define WHEN(condition) if (condition)
 #define LANE_VAR(type, name, lanes) type name
 #define LANE_ARRAY(type, name, lanes, n) type name[n]
