@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# sbi_test(name libraries...): test/test_NAME.c, linked with the static library, run by ctest.
-function(sbi_test name)
+# sbi_program(name libraries...): test/test_NAME.c, linked with the static library; sbi_test: run by ctest, too.
+function(sbi_program name)
   add_executable(test_${name} test/test_${name}.c)
   target_include_directories(test_${name} PRIVATE test reference)
   foreach(room IN LISTS ROOMS)
@@ -8,6 +8,9 @@ function(sbi_test name)
   endforeach()
   target_compile_options(test_${name} PRIVATE $<$<C_COMPILER_ID:Clang>:-Wno-double-promotion>) # (gcc warns of fewer)
   target_link_libraries(test_${name} PRIVATE samebits ${ARGN})
+endfunction()
+function(sbi_test name)
+  sbi_program(${name} ${ARGN})
   add_test(NAME ${name} COMMAND test_${name})
 endfunction()
 
@@ -92,6 +95,10 @@ add_test(NAME faults COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/test/test_
 add_test(NAME devices COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/test/test_devices.py ${CMAKE_BINARY_DIR})
 set_tests_properties(devices PROPERTIES SKIP_RETURN_CODE 77 LABELS slow)
 add_test(NAME barriers COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/test/test_barriers.py ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
+sbi_program(races)
+target_compile_definitions(test_races PRIVATE GOLDEN="${CMAKE_SOURCE_DIR}/references/contract-1.tsv")
+add_test(NAME races COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/test/test_races.py ${CMAKE_BINARY_DIR})
+set_tests_properties(races PROPERTIES SKIP_RETURN_CODE 77 LABELS slow)
 add_test(NAME canary COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/test/test_canary.py ${CMAKE_SOURCE_DIR})
 add_test(NAME kill COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/test/test_kill.py ${CMAKE_BINARY_DIR})
 
