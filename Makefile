@@ -45,6 +45,7 @@ proof: build
 	@python3 tools/proof.py --build $(BUILD)
 	@$(BUILD)/test_soft64 30
 	@$(BUILD)/test_function64 --measure 10000000
+	@$(BUILD)/test_memory_stress 600
 	@python3 test/test_races.py $(BUILD) --all
 
 ## make fuzz    every parser under libFuzzer, SECONDS=600 each (fuzz/README.md)

@@ -3,6 +3,8 @@
 // to the rules of the real ones (a context of the thread's own, memory that the host cannot follow, modules of what was
 // compiled, every argument in its width) and run the kernels on this CPU. What a real device does they do not show.
 //   FAKE_FAIL=Allocate:3   the third call of that entry fails with the code for no memory (of another entry: with 999)
+//   FAKE_LOST=Launch:20    from that call on everything in a context fails with the code for a kernel that failed
+//   FAKE_MEMORY=67108864   so much memory in all
 //   FAKE_FLUSH=1           subnormals are flushed: a device that must be refused
 //   FAKE_COUNT=FILE        the calls of every entry, when the program ends
 #include "cuda_entries.h"
@@ -30,9 +32,15 @@ static long calls[ENTRIES];
 
 // Memory of the device: the host's, at addresses that the host cannot follow.
 static const uintptr_t away = (uintptr_t)1 << 62;
+enum { SIZE_ROOM = 64 }; // before an array, for its size
 static _Thread_local int depth;
-static long arrays, modules, retained;
-static const size_t whole = (size_t)1 << 32;
+static long arrays, modules, retained, lost;
+static size_t held; // bytes
+
+static size_t whole(void) {
+    const char *given = getenv("FAKE_MEMORY");
+    return given ? (size_t)atol(given) : (size_t)1 << 32;
+}
 
 static void tell(void) {
     FILE *file = fopen(getenv("FAKE_COUNT"), "w");
@@ -48,10 +56,16 @@ static void rule(int holds, const char *what) {
     abort();
 }
 
+// Whether `text`, "Entry:n", names this call.
+static int named(const char *text, int entry, long now) {
+    const char *colon = text ? strchr(text, ':') : NULL;
+    return colon && strncmp(text, words[entry], (size_t)(colon - text)) == 0 && !words[entry][colon - text] && now == atol(colon + 1);
+}
+
 static int count(int entry) { // 0, or the code with which this call is to fail
-    const char *fail = getenv("FAKE_FAIL"), *colon = fail ? strchr(fail, ':') : NULL;
     long now = __atomic_add_fetch(&calls[entry], 1, __ATOMIC_RELAXED);
-    if (!colon || strncmp(fail, words[entry], (size_t)(colon - fail)) != 0 || words[entry][colon - fail] || now != atol(colon + 1)) return 0;
+    if (named(getenv("FAKE_LOST"), entry, now)) __atomic_store_n(&lost, 719, __ATOMIC_RELAXED);
+    if (!named(getenv("FAKE_FAIL"), entry, now)) return 0;
     return entry == AT_Allocate ? CUDA_NO_MEMORY : 999;
 }
 #define COUNTED(entry) \
@@ -61,7 +75,8 @@ static int count(int entry) { // 0, or the code with which this call is to fail
     } while (0)
 #define IN_CONTEXT(entry) \
     COUNTED(entry); \
-    rule(depth == 1, #entry " outside a context")
+    rule(depth == 1, #entry " outside a context"); \
+    if (__atomic_load_n(&lost, __ATOMIC_RELAXED)) return (int)lost
 
 int fake_Init(unsigned flags) {
     COUNTED(Init);
@@ -77,7 +92,7 @@ int fake_Name(char *name, int size, int device) {
     snprintf(name, (size_t)size, "CPU in disguise %d", device - 70);
     return 0;
 }
-int fake_Memory(size_t *bytes, int device) { (void)device; *bytes = whole; return count(AT_Memory); }
+int fake_Memory(size_t *bytes, int device) { (void)device; *bytes = whole(); return count(AT_Memory); }
 int fake_Retain(void **context, int device) {
     COUNTED(Retain);
     retained++;
@@ -100,16 +115,25 @@ static void *followed(const void *address) {
 int fake_Allocate(void **address, size_t bytes) {
     IN_CONTEXT(Allocate);
     rule(bytes > 0, "an array of no bytes");
-    unsigned char *memory = bytes > whole ? NULL : malloc(bytes);
-    if (!memory) return CUDA_NO_MEMORY;
-    memset(memory, 0xa5, bytes); // (a driver clears nothing)
+    const size_t room = whole();
+    unsigned char *memory = __atomic_add_fetch(&held, bytes, __ATOMIC_RELAXED) > room ? NULL : malloc(bytes + SIZE_ROOM);
+    if (!memory) {
+        __atomic_sub_fetch(&held, bytes, __ATOMIC_RELAXED);
+        return CUDA_NO_MEMORY;
+    }
+    memcpy(memory, &bytes, sizeof bytes);
+    memset(memory + SIZE_ROOM, 0xa5, bytes); // (a driver clears nothing)
     __atomic_add_fetch(&arrays, 1, __ATOMIC_RELAXED);
-    *address = (void *)((uintptr_t)memory | away);
+    *address = (void *)((uintptr_t)(memory + SIZE_ROOM) | away);
     return 0;
 }
 int fake_Free(void *address) {
     IN_CONTEXT(Free);
-    free(followed(address));
+    unsigned char *memory = (unsigned char *)followed(address) - SIZE_ROOM;
+    size_t bytes;
+    memcpy(&bytes, memory, sizeof bytes);
+    __atomic_sub_fetch(&held, bytes, __ATOMIC_RELAXED);
+    free(memory);
     __atomic_sub_fetch(&arrays, 1, __ATOMIC_RELAXED);
     return 0;
 }

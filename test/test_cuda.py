@@ -17,7 +17,7 @@ KINDS = {"cuda": ("NVIDIA", "libcuda.so.1", "libnvrtc.so"), "hip": ("AMD", "liba
 
 def run(*arguments, **environment):
     return subprocess.run([BUILD / "samebits", *arguments], env={**os.environ, **environment}, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, text=True, errors="replace")
+                          stderr=subprocess.PIPE, text=True, errors="replace", timeout=600)
 
 
 def verify(device, lanes, **environment):
@@ -64,5 +64,16 @@ with tempfile.TemporaryDirectory() as folder:
             check(counts.read_text().rstrip().endswith("left 0 0 0"), f"{entry}: {counts.read_text()[-40:]}")
         told = verify(f"{kind}:0", "exp", FAKE_FAIL="Allocate:3", FAKE_COUNT=str(counts), **paths)
         check(told.returncode == 3 and "SB_ERR_MEMORY" in told.stderr and "no memory for" in told.stderr, told.stderr)
+        check(counts.read_text().rstrip().endswith("left 0 0 0"), counts.read_text()[-40:])
+        # A device that is lost, early or late, says so and hangs nobody.
+        for entry, probing in (("Launch:1", True), ("Read:3", True), ("Write:5", True), ("Load:1", True), ("Launch:40", False), ("Allocate:9", False), ("Free:2", False)):
+            told = run("verify", "--device", f"{kind}:0", "--lanes", "exp,softmax", "--quiet", FAKE_LOST=entry, FAKE_COUNT=str(counts), **paths)
+            words = "driver's code 719: the device is lost to this process" if probing else " 0 DIVERGENT, 60 REFUSED"
+            check(told.returncode == (2 if probing else 3) and "SB_ERR_DEVICE" in told.stdout + told.stderr and words in told.stdout + told.stderr,
+                  f"{entry}: {told.returncode} {told.stdout[-300:]}{told.stderr}")
+            check(counts.read_text().rstrip().endswith(" 0"), f"{entry}: a context is left: {counts.read_text()[-40:]}")
+        told = subprocess.run([BUILD / "test_memory_stress", "1", f"{kind}:0"], env={**os.environ, **paths, "FAKE_MEMORY": str(64 << 20), "FAKE_COUNT": str(counts)},
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300)
+        check(told.returncode == 0 and " 0 refused" not in told.stdout, told.stdout)
         check(counts.read_text().rstrip().endswith("left 0 0 0"), counts.read_text()[-40:])
 sys.exit(checks.end())

@@ -66,9 +66,15 @@ static bool load_compiler(const cuda_kind *kind, sbi_cuda_compiler *out) {
     return all;
 }
 
+// Codes after which the driver refuses everything: a kernel that failed or ran too long, a device that went away.
+static bool is_loss(int code) {
+    return code == 46 || code == 700 || code == 702 || (code >= 709 && code <= 719);
+}
+
 static sb_status fail(const sbi_cuda *d, const char *what, int code, sb_error *err) {
     return sbi_fail(err, code == CUDA_NO_MEMORY ? SB_ERR_MEMORY : SB_ERR_DEVICE, code == CUDA_NO_MEMORY ? "" : "device",
-                    "%s (%s): %s failed with the driver's code %d", d->facts.name, d->facts.product, what, code);
+                    "%s (%s): %s failed with the driver's code %d%s", d->facts.name, d->facts.product, what, code,
+                    is_loss(code) ? ": the device is lost to this process, and what was on it" : "");
 }
 
 static sbi_device_facts facts_of(const cuda_kind *kind, const sbi_cuda_entries *driver, int number) {
