@@ -262,6 +262,20 @@ static void test_memory(sb_context *ctx) {
     CHECK(d->used == used && d->count == buffers, "%lld bytes in %lld buffers are left", (long long)(d->used - used), (long long)(d->count - buffers));
 }
 
+// A device that promises no division and no root: both come from exact residuals (kernels/residual.h), and the probes hold.
+static void test_residuals(sb_context *ctx, const char *name) {
+    int platform = 0, number = 0;
+    sbi_device *device = NULL;
+    sbi_conformance found = {.wrong = -1};
+    if (sscanf(name, "opencl:%d.%d", &platform, &number) != 2) return;
+    CHECK(sbi_opencl_open(platform, number, "test", &device, &err) == SB_OK, "%s", err.message);
+    if (!device) return;
+    ((sbi_opencl *)device->self)->facts.division = false;
+    CHECK(sbi_device_probe(device, ctx->kernels, ctx->pool, &found, &err) == SB_OK && found.wrong == 0, "%lld wrong: %s %s", (long long)found.wrong,
+          found.first, err.message);
+    device->close(device);
+}
+
 static void test_programs(sb_context *ctx) {
     static const char bad[] = "__kernel void k_bad(__global float *x) {\n    x[0] = unheard_of;\n}\n";
     static const char good[] = "__kernel void k_good(__global float *x) { x[0] = 1.0f; }\n";
@@ -327,6 +341,7 @@ int main(void) {
         test_digests(ctx, cpu);
         test_resident(ctx, cpu);
         test_memory(ctx);
+        test_residuals(ctx, c.conforms);
         test_programs(ctx);
         test_fork(ctx);
         const int64_t n = 3;

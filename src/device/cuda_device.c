@@ -2,10 +2,12 @@
 // Devices of CUDA and of HIP, by way of the driver's library, which is opened when a device is asked for. The two are one
 // interface under two sets of names (cuda_entries.h); the table `kinds` says in what they part.
 //
-// A kernel file is compiled at its first use by the vendor's compiler at run time. All work goes into the default stream,
+// A kernel file's code comes, at its first use, from what was made when the library was built, if that fits the device (the driver
+// says so); else from the vendor's compiler at run time, or from the cache of what that made (program_cache.c). All work goes into the default stream,
 // in order; only reading and writing wait for it, and giving memory back.
 #include "cuda_entries.h"
 #include "device.h"
+#include "gpu_code.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -16,13 +18,14 @@ typedef struct cuda_kind {
     const char *name, *vendor;
     const char *driver[2], *compiler[MOST_COMPILERS]; // libraries, by preference
     const sbi_kernel_text *texts;
+    const sbi_gpu_code *codes;
     const char *options[3]; // of the compiler: nothing is fused that is not written; division and roots are IEEE's by default
 } cuda_kind;
 
 static const cuda_kind kinds[] = {
-    {"cuda", "NVIDIA", {"libcuda.so.1", "libcuda.so"}, {"libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2"}, sbi_texts_cuda,
+    {"cuda", "NVIDIA", {"libcuda.so.1", "libcuda.so"}, {"libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2"}, sbi_texts_cuda, sbi_codes_cuda,
      {"--gpu-architecture=compute_80", "--fmad=false", "--std=c++17"}},
-    {"hip", "AMD", {"libamdhip64.so", "libamdhip64.so.6"}, {"libhiprtc.so", "libhiprtc.so.7", "libhiprtc.so.6", "libamdhip64.so"}, sbi_texts_hip,
+    {"hip", "AMD", {"libamdhip64.so", "libamdhip64.so.6"}, {"libhiprtc.so", "libhiprtc.so.7", "libhiprtc.so.6", "libamdhip64.so"}, sbi_texts_hip, sbi_codes_hip,
      {"-O3", "-ffp-contract=off", "-std=c++17"}},
 };
 
@@ -32,6 +35,7 @@ typedef struct sbi_cuda {
     const cuda_kind *kind;
     sbi_cuda_entries driver;
     sbi_cuda_compiler compiler;
+    bool compiles; // the compiler is there
     int id;
     void *context;
     sbi_lock *lock; // of everything below
@@ -181,32 +185,63 @@ static sb_status no_compile(const sbi_cuda *d, void *program, const char *name, 
     return sbi_fail(err, SB_ERR_DEVICE, "device", "%s: the kernels of %s do not compile (code %d): %s", d->facts.name, name, code, line);
 }
 
-static sb_status make_module(sbi_cuda *d, int file, sb_error *err) {
-    const sbi_kernel_text *text = &d->kind->texts[file];
+// Code of the library that the driver takes for this device. (It refuses what is for another.)
+static bool take_code(sbi_cuda *d, int file) {
+    for (const sbi_gpu_code *code = d->kind->codes; code->name && !d->modules[file]; code++)
+        if (strcmp(code->name, d->kind->texts[file].name) == 0 && d->driver.Load(&d->modules[file], code->code) != CUDA_DONE)
+            d->modules[file] = NULL;
+    return d->modules[file] != NULL;
+}
+
+static bool cache_path(const sbi_cuda *d, const sbi_kernel_text *text, char out[SBI_PROGRAM_PATH]) {
+    char version[32];
+    int major = 0, minor = 0;
+    const char *const *o = d->kind->options;
+    const char *const parts[] = {"samebits program 1", d->kind->name, o[0], o[1], o[2], d->facts.product, d->facts.driver, version, NULL};
+    if (d->compiler.Version(&major, &minor) != CUDA_DONE) return false;
+    snprintf(version, sizeof version, "%d.%d", major, minor);
+    return sbi_program_path(parts, text->text, text->size, out);
+}
+
+static sb_status compile(sbi_cuda *d, const sbi_kernel_text *text, uint8_t **code, size_t *size, sb_error *err) {
     const int count = (int)(sizeof d->kind->options / sizeof *d->kind->options);
     void *program = NULL;
-    char *code = NULL;
-    size_t size = 0;
     sb_status status = SB_OK;
     int failed = d->compiler.Create(&program, (const char *)text->text, text->name, 0, NULL, NULL); // (a text ends with a 0)
     if (failed != CUDA_DONE) return fail(d, "taking a program", failed, err);
-    if ((failed = d->compiler.Compile(program, count, d->kind->options)) != CUDA_DONE) {
+    if ((failed = d->compiler.Compile(program, count, d->kind->options)) != CUDA_DONE)
         status = no_compile(d, program, text->name, failed, err);
-        goto done;
-    }
-    if ((failed = d->compiler.CodeSize(program, &size)) != CUDA_DONE) {
+    else if ((failed = d->compiler.CodeSize(program, size)) != CUDA_DONE)
         status = fail(d, "compiling a program", failed, err);
-        goto done;
-    }
-    code = sbi_allocate(&sbi_malloc_allocator, (int64_t)size + 1, 1, err);
-    if (!code) {
+    else if (!(*code = sbi_allocate(&sbi_malloc_allocator, (int64_t)*size + 1, 1, err)))
         status = SB_ERR_MEMORY;
-        goto done;
-    }
-    if ((failed = d->compiler.Code(program, code)) != CUDA_DONE || (failed = d->driver.Load(&d->modules[file], code)) != CUDA_DONE)
+    else if ((failed = d->compiler.Code(program, (char *)*code)) != CUDA_DONE)
         status = fail(d, "loading a program", failed, err);
-done:
     d->compiler.Destroy(&program);
+    return status;
+}
+
+static sb_status make_module(sbi_cuda *d, int file, sb_error *err) {
+    const sbi_kernel_text *text = &d->kind->texts[file];
+    char path[SBI_PROGRAM_PATH];
+    size_t size = 0;
+    if (take_code(d, file)) return SB_OK;
+    if (!d->compiles)
+        return sbi_fail(err, SB_ERR_DEVICE, "device", "%s (%s): the library has no code for it, and %s's compiler at run time is not there (%s)",
+                        d->facts.name, d->facts.product, d->kind->vendor, d->kind->compiler[0]);
+    const bool cached = cache_path(d, text, path);
+    uint8_t *code = cached ? sbi_program_read(path, &size) : NULL;
+    sb_status status = SB_OK;
+    if (!code || d->driver.Load(&d->modules[file], code) != CUDA_DONE) {
+        d->modules[file] = NULL;
+        sbi_release(&sbi_malloc_allocator, code);
+        code = NULL;
+        status = compile(d, text, &code, &size, err);
+        const int failed = status == SB_OK ? d->driver.Load(&d->modules[file], code) : CUDA_DONE;
+        if (failed != CUDA_DONE) status = fail(d, "loading a program", failed, err);
+        if (status == SB_OK && cached) sbi_program_keep(path, code, size);
+        if (status != SB_OK) d->modules[file] = NULL;
+    }
     sbi_release(&sbi_malloc_allocator, code);
     return status;
 }
@@ -271,7 +306,8 @@ static sb_status find_device(sbi_cuda *d, int number, const char *source, sb_err
     if (!load_driver(kind, &d->driver))
         return sbi_fail(err, SB_ERR_DEVICE, source, "%s: %s:%d needs %s's driver, and this machine has none that works (%s)", source, kind->name,
                         number, kind->vendor, kind->driver[0]);
-    if (!load_compiler(kind, &d->compiler))
+    d->compiles = load_compiler(kind, &d->compiler);
+    if (!d->compiles && !kind->codes->name)
         return sbi_fail(err, SB_ERR_DEVICE, source, "%s: %s:%d needs %s's compiler at run time, which is not there (%s)", source, kind->name,
                         number, kind->vendor, kind->compiler[0]);
     if (d->driver.Count(&count) != CUDA_DONE || number >= count)

@@ -31,6 +31,7 @@
           (void *function, unsigned x, unsigned y, unsigned z, unsigned lanes, unsigned lanes_y, unsigned lanes_z, \
            unsigned shared, void *stream, void **arguments, void **extra))
 #define CUDA_COMPILER_ENTRIES(ENTRY) \
+    ENTRY(Version, "nvrtcVersion", "hiprtcVersion", (int *major, int *minor)) \
     ENTRY(Create, "nvrtcCreateProgram", "hiprtcCreateProgram", \
           (void **program, const char *text, const char *name, int headers, const char *const *bodies, const char *const *names)) \
     ENTRY(Compile, "nvrtcCompileProgram", "hiprtcCompileProgram", (void *program, int count, const char *const *options)) \

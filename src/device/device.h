@@ -56,6 +56,14 @@ typedef struct sbi_conformance {
 sb_status sbi_device_probe(const sbi_device *device, const sbi_kernel_table *kernels, sbi_pool *pool, sbi_conformance *out,
                            sb_error *err);
 
+// ---- program_cache.c
+enum { SBI_PROGRAM_PATH = 4096 };
+// Where the program of a text is kept; parts: what else it depends on, NULL last. False: nowhere.
+bool sbi_program_path(const char *const *parts, const unsigned char *text, size_t size, char out[SBI_PROGRAM_PATH]);
+// The program kept there, whole, of sbi_malloc_allocator; or NULL.
+uint8_t *sbi_program_read(const char *path, size_t *size);
+void sbi_program_keep(const char *path, const uint8_t *bytes, size_t size); // where that can be
+
 // ---- opencl_device.c
 typedef struct sbi_device_facts {
     char name[24]; // "opencl:0.0"

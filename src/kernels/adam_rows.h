@@ -16,7 +16,7 @@ KERNEL void ADAM_NAME(GLOBAL const T *RESTRICT g, GLOBAL T *RESTRICT p, GLOBAL T
         T mean = NAME(FMA)(beta1, m[first + l], a1 * slope);
         T square = NAME(FMA)(beta2, v[first + l], (a2 * slope) * slope);
         T d = NAME(FMA)(NAME(SQRT)(square), s2, eps);
-        T moved = NAME(FMA)(-step, mean / d, ADAM_KEPT(p[first + l]));
+        T moved = NAME(FMA)(-step, NAME(DIV)(mean, d), ADAM_KEPT(p[first + l]));
         m[first + l] = NAME(sbi_canon)(mean);
         v[first + l] = NAME(sbi_canon)(square);
         p[first + l] = NAME(sbi_canon)(moved);

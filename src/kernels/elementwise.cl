@@ -17,7 +17,7 @@
 #include "binary_rows.h"
 
 #define BINARY_NAME NAME(k_div)
-#define BINARY(x, y) ((x) / (y))
+#define BINARY(x, y) NAME(DIV)(x, y)
 #include "binary_rows.h"
 
 #define BINARY_NAME NAME(k_maximum)

@@ -41,6 +41,8 @@ FN f64 sbi_size_f64(f64 x) { return FLOAT64(BITS64(x) & 0x7fffffffffffffffu); }
 // The words of a template: NAME(FMA)(a, b, c) is FMA_f32 or FMA_f64, and so on; U is the unsigned integer as wide as T.
 #define FMA_f32(a, b, c) FMA(a, b, c)
 #define FMA_f64(a, b, c) FMA64(a, b, c)
+#define DIV_f32(a, b) DIV32(a, b)
+#define DIV_f64(a, b) ((a) / (b))
 #define SQRT_f32(x) SQRT32(x)
 #define SQRT_f64(x) SQRT64(x)
 #define BITS_f32(x) BITS32(x)

@@ -13,7 +13,7 @@ KERNEL void NAME(k_probe)(GLOBAL const NAME(U) *RESTRICT a, GLOBAL const NAME(U)
         at[0] = NAME(BITS)(NAME(sbi_canon)(x + y));
         at[n] = NAME(BITS)(NAME(sbi_canon)(x - y));
         at[2 * n] = NAME(BITS)(NAME(sbi_canon)(x * y));
-        at[3 * n] = NAME(BITS)(NAME(sbi_canon)(x / y));
+        at[3 * n] = NAME(BITS)(NAME(sbi_canon)(NAME(DIV)(x, y)));
         at[4 * n] = NAME(BITS)(NAME(sbi_canon)(NAME(SQRT)(x)));
         at[5 * n] = NAME(BITS)(NAME(sbi_canon)(NAME(FMA)(x, y, z)));
         at[6 * n] = NAME(BITS)(NAME(sbi_max)(x, y));
@@ -21,7 +21,7 @@ KERNEL void NAME(k_probe)(GLOBAL const NAME(U) *RESTRICT a, GLOBAL const NAME(U)
         at[8 * n] = (NAME(U))((x < y ? 1 : 0) | (x <= y ? 2 : 0) | (x > y ? 4 : 0) | (x >= y ? 8 : 0) | (x == y ? 16 : 0) | (x != y ? 32 : 0));
         at[9 * n] = NAME(BITS)(NAME(sbi_canon)(x * y + z));
         at[10 * n] = NAME(BITS)(NAME(sbi_canon)((x + y) - x));
-        at[11 * n] = NAME(BITS)(NAME(sbi_canon)(x / (T)3.0f));
+        at[11 * n] = NAME(BITS)(NAME(sbi_canon)(NAME(DIV)(x, (T)3.0f)));
     }
     PHASE_END
 }

@@ -107,7 +107,8 @@ FN f64 FLOAT64(u64 x) { union { f64 f; u64 u; } v; v.u = x; return v.f; }
 #define FMA64(a, b, c) sbi_fma_f64(a, b, c)
 #define LOW64(a, b, p) sbi_product_low(a, b, p) // a b - p exactly, where p = a b rounded
 
-// Correctly rounded square roots (an instruction under -fno-math-errno).
+// Division of float32 and square roots, correctly rounded (an instruction under -fno-math-errno).
+#define DIV32(a, b) ((a) / (b))
 #define SQRT32(x) __builtin_sqrtf(x)
 
 #include "../number.h"

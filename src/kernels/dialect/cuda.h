@@ -62,7 +62,8 @@ FN f32 FMA(f32 a, f32 b, f32 c) { f32 r; asm("fma.rn.f32 %0, %1, %2, %3;" : "=f"
 FN f64 FMA64(f64 a, f64 b, f64 c) { f64 r; asm("fma.rn.f64 %0, %1, %2, %3;" : "=d"(r) : "d"(a), "d"(b), "d"(c)); return r; }
 #define LOW64(a, b, p) FMA64(a, b, -(p))
 
-// Correctly rounded square roots. (Division is, by the operator: every compiler's default, read by tools/audit.py.)
+// Division of float32 and square roots, correctly rounded. (The operator is every compiler's default, read by tools/audit.py.)
+#define DIV32(a, b) ((a) / (b))
 FN f32 SQRT32(f32 x) { f32 r; asm("sqrt.rn.f32 %0, %1;" : "=f"(r) : "f"(x)); return r; }
 FN f64 SQRT64(f64 x) { f64 r; asm("sqrt.rn.f64 %0, %1;" : "=d"(r) : "d"(x)); return r; }
 

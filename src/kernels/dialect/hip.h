@@ -61,7 +61,8 @@ FN f64 FLOAT64(u64 x) { union { f64 f; u64 u; } v; v.u = x; return v.f; }
 #define FMA64(a, b, c) __builtin_fma(a, b, c)
 #define LOW64(a, b, p) FMA64(a, b, -(p))
 
-// Correctly rounded square roots, as division is by the operator: HIP's default, read by tools/audit.py.
+// Division of float32 and square roots, correctly rounded: HIP's default, read by tools/audit.py.
+#define DIV32(a, b) ((a) / (b))
 #define SQRT32(x) __builtin_sqrtf(x)
 #define SQRT64(x) __builtin_sqrt(x)
 

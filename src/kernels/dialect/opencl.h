@@ -78,8 +78,15 @@ typedef double f64;
 // One rounding. Used by products of kind T3 and by formulas of the contract that spell fma, nowhere else.
 #define FMA(a, b, c) fma((f32)(a), (f32)(b), (f32)(c))
 
-// Correctly rounded square roots (-cl-fp32-correctly-rounded-divide-sqrt).
-#define SQRT32(x) sqrt((f32)(x))
+// Division of float32 and square roots, correctly rounded. Who builds the text says how: SBI_DIVIDE is sbi_plain_divide where the
+// device promises that of its own (-cl-fp32-correctly-rounded-divide-sqrt), else sbi_near_divide; SBI_ROOT likewise.
+FN f32 sbi_plain_divide(f32 a, f32 b) { return a / b; }
+FN f32 sbi_plain_root(f32 x) { return sqrt(x); }
+#define ROUGH_DIVIDE(a, b) sbi_plain_divide(a, b)
+#define ROUGH_ROOT(x) sbi_plain_root(x)
+#include "../residual.h"
+#define DIV32(a, b) SBI_DIVIDE(a, b)
+#define SQRT32(x) SBI_ROOT(x)
 
 #include "../number.h"
 #endif
