@@ -53,11 +53,11 @@ def processor_time(pid):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def ours(command, recipe, data, steps, threads, out, by_processor):
+def ours(command, recipe, data, steps, threads, out, by_processor, device):
     events = []
     start = 0 if by_processor else time.perf_counter()
     process = subprocess.Popen([command, "lm", "train", "--recipe", recipe, "--data", data, "--out", out, "--threads", str(threads),
-                                "--until", str(steps), "--json"], stdout=subprocess.PIPE, text=True)
+                                "--until", str(steps), "--device", device, "--json"], stdout=subprocess.PIPE, text=True)
     for line in process.stdout:
         events.append(((processor_time(process.pid) if by_processor else time.perf_counter()) - start, json.loads(line)))
     usage = wait(process, "the training run")
@@ -102,15 +102,17 @@ def peer(options):
     """Runs under the Python with torch: prints losses and seconds a step as JSON."""
     import torch
     torch.set_num_threads(options.threads)
+    torch.set_default_device(options.peer_device)
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
     clock = time.process_time if options.processor_time else time.perf_counter
     with open(os.path.join(options.run, "recipe.json")) as file:
         recipe = json.load(file)
     m, t = recipe["model"], recipe["training"]
     with open(options.data, "rb") as file:
         text = file.read()
-    text = torch.frombuffer(bytearray(text[:len(text) - recipe["data"]["held_out"]]), dtype=torch.uint8).long()
+    text = torch.frombuffer(bytearray(text[:len(text) - recipe["data"]["held_out"]]), dtype=torch.uint8, device="cpu").long().to(options.peer_device)
     arrays = read_safetensors(options.weights)
-    w = {n: torch.nn.Parameter(torch.from_numpy(a)) for n, a in arrays.items() if not n.startswith("optimizer.")}
+    w = {n: torch.nn.Parameter(torch.from_numpy(a).to(options.peer_device)) for n, a in arrays.items() if not n.startswith("optimizer.")}
     rates = [struct.unpack(">f", bytes.fromhex(r))[0] for r in t["learning_rates"].split()]
     size = m["hidden_size"] // m["heads"]
     length, batch = t["sequence_length"], t["shards"] * t["shard_sequences"]
@@ -167,8 +169,10 @@ def peer(options):
         for g in optimizer.param_groups:
             g["lr"] = rates[step]
         optimizer.step()
-        seconds.append(clock() - start)
         losses.append(loss.item())
+        if options.peer_device != "cpu":
+            torch.cuda.synchronize()
+        seconds.append(clock() - start)
     ahead = []
     with torch.no_grad():
         for i in range(options.forward + 1):
@@ -196,13 +200,16 @@ def main():
     parser.add_argument("--venv", default=os.path.join(ROOT, "build", "bench-venv"))
     parser.add_argument("--json", metavar="F")
     parser.add_argument("--processor-time", action="store_true")
+    parser.add_argument("--device", default="cpu", help="of ours")
+    parser.add_argument("--peer-device", default="cpu", help="of PyTorch")
+    parser.add_argument("--alone", action="store_true", help="without PyTorch")
     parser.add_argument("--peer", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--run", help=argparse.SUPPRESS)
     parser.add_argument("--weights", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.peer:
         return peer(options)
-    python = python_with(options.venv, "torch", "numpy")
+    python = None if options.alone else python_with(options.venv, "torch", "numpy")
     with tempfile.TemporaryDirectory() as top:
         run = os.path.join(top, "run")
         command = os.path.join(options.build, "samebits")
@@ -218,15 +225,18 @@ def main():
         us, them = {"step": [], "forward": [], "memory": []}, {"step": [], "forward": [], "memory": []}
         for pair in range(options.pairs):
             run = os.path.join(top, f"run-{pair}")
-            our_losses, seconds, memory = ours(command, copy, options.data, options.steps, options.threads, run, options.processor_time)
+            our_losses, seconds, memory = ours(command, copy, options.data, options.steps, options.threads, run, options.processor_time,
+                                               options.device)
             us["step"] += seconds
             us["memory"].append(memory)
             if options.forward:
                 us["forward"].append(forward_of_ours(command, run, text, length, options.forward, options.threads, top,
                                                      options.processor_time))
+            if options.alone:
+                continue
             process = subprocess.Popen(
                 [python, os.path.abspath(__file__), "--peer", "--run", run, "--data", options.data, "--steps", str(options.steps),
-                 "--threads", str(options.threads), "--forward", str(options.forward),
+                 "--threads", str(options.threads), "--peer-device", options.peer_device, "--forward", str(options.forward),
                  *["--processor-time"][:options.processor_time],
                  "--weights", os.path.join(run, "step-000000000", "model.safetensors")], stdout=subprocess.PIPE, text=True)
             theirs = json.loads(process.stdout.read())
@@ -234,6 +244,12 @@ def main():
             them["step"] += theirs["seconds"][1:]
             them["forward"] += theirs["forward"]
     tokens = recipe["training"]["shards"] * recipe["training"]["shard_sequences"] * length
+    if options.alone:
+        print(f"{recipe['name']} on {options.device}: {median(us['step']) * 1e3:.1f} ms a step, {tokens / median(us['step']):.0f} tokens/s")
+        if options.json:
+            with open(options.json, "w") as file:
+                json.dump({"recipe": recipe["name"], "device": options.device, "ours": {"step": median(us["step"])}, "our_losses": our_losses}, file, indent=1)
+        return 0
     worst = max(abs(a - b) / b for a, b in zip(our_losses, theirs["losses"]))
     first = abs(our_losses[0] - theirs["losses"][0]) / theirs["losses"][0]
     print(f"loss: first step {our_losses[0]:.5f} (PyTorch {theirs['torch']}: {theirs['losses'][0]:.5f}), last {our_losses[-1]:.5f} "

@@ -5,6 +5,7 @@
 //   FAKE_FAIL=Allocate:3   the third call of that entry fails with the code for no memory (of another entry: with 999)
 //   FAKE_LOST=Launch:20    from that call on everything in a context fails with the code for a kernel that failed
 //   FAKE_MEMORY=67108864   so much memory in all
+//   FAKE_CHIP=gfx942       the chip whose code objects are taken (others: code 209); of none else
 //   FAKE_FLUSH=1           subnormals are flushed: a device that must be refused
 //   FAKE_COUNT=FILE        the calls of every entry, when the program ends
 #include "cuda_entries.h"
@@ -184,29 +185,76 @@ int fake_Code(void *handle, char *code) {
     strcpy(code, ((program *)handle)->name);
     return 0;
 }
+int fake_Version(int *major, int *minor) { *major = 12, *minor = 8; return count(AT_Version); }
 static const char log_text[] = "k.cu(7): error: planted\n\ttwice";
 int fake_LogSize(void *handle, size_t *size) { (void)handle; *size = sizeof log_text; return count(AT_LogSize); }
 int fake_Log(void *handle, char *log) { (void)handle; strcpy(log, log_text); return count(AT_Log); }
 int fake_Destroy(void **handle) { free(*handle); *handle = NULL; return count(AT_Destroy); }
 
+#define SBI_KERNEL_FILE(name) #name,
+#define SBI_KERNEL(name, lanes, number, ...)
+static const char *const files[] = {
+#include "all_kernels.h"
+};
+#undef SBI_KERNEL_FILE
+#undef SBI_KERNEL
+
+static int holds(const char *bytes, size_t size, const char *word) {
+    const size_t length = strlen(word) + 1; // with its end
+    for (size_t i = 0; i + length <= size; i++)
+        if (memcmp(bytes + i, word, length) == 0) return 1;
+    return 0;
+}
+
+// Which file's code object this is, by the names in it; NULL: another chip's.
+static const char *object_of(const char *image) {
+    static const struct { const char *chip; uint32_t machine; } chips[] = {{"gfx90a", 0x3f}, {"gfx942", 0x4c}, {"gfx1100", 0x41}, {"gfx1201", 0x4e}};
+    const char *chip = getenv("FAKE_CHIP");
+    uint64_t sections;
+    uint32_t flags;
+    uint16_t size, number;
+    memcpy(&sections, image + 40, 8), memcpy(&flags, image + 48, 4), memcpy(&size, image + 58, 2), memcpy(&number, image + 60, 2);
+    const size_t whole_size = (size_t)sections + (size_t)size * number;
+    size_t i = 0;
+    while (i < sizeof chips / sizeof *chips && chip && strcmp(chip, chips[i].chip) != 0) i++;
+    if (!chip || i == sizeof chips / sizeof *chips || (flags & 0xff) != chips[i].machine) return NULL;
+    for (int file = 0; file < SBI_KERNEL_FILES; file++)
+        if (holds(image, whole_size, sbi_kernel_infos[sbi_kernel_firsts[file]].name)) return files[file];
+    rule(0, "a code object without kernels");
+    return NULL;
+}
+
+static const char *ptx_of(const char *image) {
+    char entry[96];
+    rule(strstr(image, ".target sm_80") != NULL && !strstr(image, ".ftz"), "PTX for another chip, or that flushes");
+    for (int file = 0; file < SBI_KERNEL_FILES; file++) {
+        snprintf(entry, sizeof entry, ".entry %s(", sbi_kernel_infos[sbi_kernel_firsts[file]].name);
+        if (strstr(image, entry)) return files[file];
+    }
+    rule(0, "PTX without kernels");
+    return NULL;
+}
+
 int fake_Load(void **module, const void *image) {
     IN_CONTEXT(Load);
-    rule(strncmp(image, "code of ", 8) == 0, "an image that was not compiled");
-    char *name = malloc(strlen(image) - 7);
-    strcpy(name, (const char *)image + 8);
+    const char *name = NULL;
+    if (strncmp(image, "code of ", 8) == 0)
+        name = (const char *)image + 8;
+    else if (memcmp(image, "\177ELF", 4) == 0)
+        name = object_of(image);
+    else if (strstr(image, ".version") != NULL)
+        name = ptx_of(image);
+    else
+        return 200; // (an invalid image)
+    if (!name) return 209; // (no binary for this device)
     modules++;
-    *module = name;
+    *module = strdup(name);
     return 0;
 }
 int fake_Unload(void *module) { IN_CONTEXT(Unload); free(module); modules--; return 0; }
 
 int fake_Function(void **function, void *module, const char *name) {
     IN_CONTEXT(Function);
-#define SBI_KERNEL_FILE(name) #name,
-#define SBI_KERNEL(name, lanes, number, ...)
-    static const char *const files[] = {
-#include "all_kernels.h"
-    };
     for (int id = 0, file = 0; id < SBI_KERNEL_COUNT; id++) {
         while (sbi_kernel_firsts[file + 1] <= id) file++;
         if (strcmp(sbi_kernel_infos[id].name, name) != 0) continue;

@@ -30,6 +30,7 @@ CROSS = ("aarch64", "riscv64", "s390x")
 BUILDS = {
     "gcc-O0": (["gcc"], ["-DCMAKE_C_COMPILER=gcc", "-DCMAKE_BUILD_TYPE=Debug"]),
     "clang-O3": (["clang"], ["-DCMAKE_C_COMPILER=clang"]),
+    "gpu-code": (["clang-19", "ld.lld-19"], ["-DSAMEBITS_GPU_CODE=ON", "-DSAMEBITS_TESTS=ON"]),
     "soft64": (["g++"], ["-DSAMEBITS_SOFT64=ON"]),
     "clang-O0": (["clang"], ["-DCMAKE_C_COMPILER=clang", "-DCMAKE_BUILD_TYPE=Debug"]),
     **{a: ([f"{a}-linux-gnu-gcc", f"qemu-{a}"],
@@ -110,7 +111,7 @@ class Grid:
         with open(log, "w") as out:
             configure = ["cmake", "-S", ROOT, "-B", folder, "-G", "Ninja", "-DSAMEBITS_TESTS=OFF", *arguments]
             for command in ([] if os.path.exists(os.path.join(folder, "build.ninja")) else [configure]) + [
-                    ["ninja", "-C", folder, "-j", self.jobs, "samebits_command"]]:
+                    ["ninja", "-C", folder, "-j", self.jobs, "samebits_command", *(["fake_cuda", "fake_hip"] if name == "gpu-code" else [])]]:
                 if subprocess.run(command, stdout=out, stderr=subprocess.STDOUT).returncode:
                     return None, f"the build fails: {log}"
         return os.path.join(folder, "samebits"), None
@@ -215,6 +216,17 @@ class Grid:
                     self.verify(f"opencl {d['product'][:24]}", [command], "--all", dict(os.environ, RUSTICL_ENABLE="llvmpipe", SAMEBITS_DEVICE=d["name"]))
                 else:
                     self.done(f"opencl {d['product'][:24]}", " probes are wrong; the first: " in d["refused"], d["refused"], 0.0)
+
+    def gpu_code(self):
+        """A library that carries code for GPUs: with a driver that stands in, and no compiler, it runs (test/test_cuda.py)."""
+        start, name = time.time(), "gpu-code"
+        command, why = self.make(name)
+        if not command:
+            self.done(name, False, why, time.time() - start) if "fails" in why else self.skip(name, why)
+            return
+        run = subprocess.run([sys.executable, os.path.join(ROOT, "test", "test_cuda.py"), os.path.dirname(command), "--codes"], stdout=subprocess.PIPE,
+                             stderr=subprocess.STDOUT, text=True)
+        self.done(name, run.returncode == 0, run.stdout.strip().splitlines()[-1] if run.returncode == 0 else run.stdout[-600:], time.time() - start)
 
     def emulated(self):
         """verify --quick, then two training steps that must end in the native checkpoint."""
@@ -342,11 +354,11 @@ def train(command, recipe, out):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default=os.path.join(ROOT, "build"), help="the main build folder")
-    parser.add_argument("--only", help="proofs, native, opencl, sanitized, emulated, onefile or reproducible")
+    parser.add_argument("--only", help="proofs, native, opencl, gpu_code, sanitized, emulated, onefile or reproducible")
     options = parser.parse_args()
     grid = Grid(os.path.abspath(options.build))
     start = time.time()
-    for part in ("proofs", "native", "opencl", "sanitized", "emulated", "onefile", "reproducible"):
+    for part in ("proofs", "native", "opencl", "gpu_code", "sanitized", "emulated", "onefile", "reproducible"):
         if options.only in (None, part):
             getattr(grid, part)()
     print(f"the grid took {time.time() - start:.0f} s")

@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """CUDA and HIP devices with a driver that stands in for the vendor's (fake_cuda.c): the calls, their order, what fails and how
-it is told. Nothing here says what a real device computes. test_cuda.py BUILD"""
+it is told. Nothing here says what a real device computes.
+
+test_cuda.py BUILD [--codes]      --codes: the build has SAMEBITS_GPU_CODE, and the driver alone is enough"""
+import hashlib
 import os
 import pathlib
 import subprocess
@@ -13,6 +16,26 @@ from checks import check
 
 BUILD = pathlib.Path(sys.argv[1]).resolve()
 KINDS = {"cuda": ("NVIDIA", "libcuda.so.1", "libnvrtc.so"), "hip": ("AMD", "libamdhip64.so", "libhiprtc.so")}
+
+
+if "--codes" in sys.argv:
+    with tempfile.TemporaryDirectory() as folder:
+        for kind, (vendor, driver, compiler) in KINDS.items():
+            place = pathlib.Path(folder, kind)
+            place.mkdir()
+            (place / driver).symlink_to(BUILD / f"libfake_{kind}.so")
+            counts = pathlib.Path(folder, "counts")
+            for chip in ("gfx90a", "gfx942", "gfx1100", "gfx1201") if kind == "hip" else ("",):
+                told = subprocess.run([BUILD / "samebits", "verify", "--quick", "--device", f"{kind}:0", "--quiet"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                      env={**os.environ, "LD_LIBRARY_PATH": str(place), "FAKE_COUNT": str(counts), "FAKE_CHIP": chip, "SAMEBITS_CACHE": ""})
+                check(told.returncode == 0 and " 0 DIVERGENT, 0 REFUSED, 0 ABSENT" in told.stdout, f"{kind} {chip}: {told.stdout[-400:]}")
+                lines = dict(line.split(" ", 1) for line in counts.read_text().splitlines())
+                check(lines["Compile"] == "0" and lines["left"] == "0 0 0" and int(lines["Load"]) > 10, f"{kind} {chip}: {lines}")
+        # AMD's driver on a chip that the library has no code for, and no compiler (libamdhip64 holds one: it fails).
+        told = subprocess.run([BUILD / "samebits", "verify", "--device", "hip:0", "--lanes", "exp", "--quiet"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              env={**os.environ, "LD_LIBRARY_PATH": str(pathlib.Path(folder, "hip")), "FAKE_CHIP": "gfx803", "FAKE_FAIL": "Create:1", "SAMEBITS_CACHE": ""})
+        check(told.returncode == 2 and "taking a program failed" in told.stdout, told.stdout)
+    sys.exit(checks.end())
 
 
 def run(*arguments, **environment):
@@ -33,7 +56,7 @@ with tempfile.TemporaryDirectory() as folder:
         told = verify(f"{kind}:0", "exp", LD_PRELOAD=str(BUILD / "libfault_shim.so"), FAULT_LIBRARY=driver.split(".")[0])
         check(told.returncode == 2 and f"{kind}:0 needs {vendor}'s driver, and this machine has none that works ({driver})" in told.stderr, told.stderr)
         (place / driver).symlink_to(fake)
-        paths = {"LD_LIBRARY_PATH": str(place)}
+        paths = {"LD_LIBRARY_PATH": str(place), "SAMEBITS_CACHE": ""}
         told = verify(f"{kind}:0", "exp", LD_PRELOAD=str(BUILD / "libfault_shim.so"), FAULT_LIBRARY=compiler.split(".")[0], **paths)
         check(told.returncode == 2 and f"needs {vendor}'s compiler at run time" in told.stderr or kind == "hip", told.stderr)
         (place / compiler).symlink_to(fake)
@@ -44,6 +67,22 @@ with tempfile.TemporaryDirectory() as folder:
         lines = dict(line.split(" ", 1) for line in counts.read_text().splitlines())
         check(lines["left"] == "0 0 0", f"arrays, modules, contexts left: {lines['left']}")
         check(int(lines["Push"]) == int(lines["Pop"]) and int(lines["Compile"]) <= 22 and int(lines["Launch"]) > 100, lines)
+        # What was compiled is kept: a second process compiles nothing, one whose cache is not whole, or not taken, compiles anew.
+        cache = pathlib.Path(folder, f"cache-{kind}")
+        def compiled(**environment):
+            told = verify(f"{kind}:0", "exp", **{**paths, "SAMEBITS_CACHE": str(cache), "FAKE_COUNT": str(counts), **environment})
+            check(told.returncode == 0, told.stdout[-400:] + told.stderr)
+            return int(dict(line.split(" ", 1) for line in counts.read_text().splitlines())["Compile"])
+        first = compiled()
+        kept = sorted(cache.iterdir())
+        check(first == len(kept) > 1 and all(p.suffix == ".program" for p in kept) and compiled() == 0, f"{first} compiled, {kept}")
+        for spoil in (lambda b: b[:-1], lambda b: b[:20], lambda b: b"", lambda b: b[:40] + bytes([b[40] ^ 1]) + b[41:]):
+            kept[0].write_bytes(spoil(kept[0].read_bytes()))
+            check(compiled() == 1 and compiled() == 0, "one that is not whole is compiled anew")
+        image = b"something else"
+        kept[0].write_bytes(hashlib.sha256(image).digest() + image)
+        check(compiled() == 1 and compiled() == 0, "one that the driver does not take is compiled anew")
+        check(compiled(SAMEBITS_CACHE="/proc/none") == first and compiled(SAMEBITS_CACHE="") == first, "a cache that cannot be written, none")
         told = run("doctor", **paths)
         check(f"{kind}:0 CPU in disguise 0 ({vendor}, driver 12080), 4.0 GiB" in told.stdout and "conforms" in told.stdout, told.stdout)
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # deps.sh [PACKAGE ...]: installs what building and testing need on Debian 12, and the packages named: by apt as root;
 # otherwise prints the line to run.
-packages="git python3-venv gcc g++ clang clang-19 libclang-rt-14-dev clang-format cmake ninja-build python3 libmpfr-dev libgmp-dev libssl-dev libgomp1 binutils
+packages="git python3-venv gcc g++ clang clang-19 lld-19 libclang-rt-14-dev clang-format cmake ninja-build python3 libmpfr-dev libgmp-dev libssl-dev libgomp1 binutils
 qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross gcc-riscv64-linux-gnu libc6-dev-riscv64-cross
 gcc-s390x-linux-gnu libc6-dev-s390x-cross gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm pkg-config
 pocl-opencl-icd mesa-opencl-icd ocl-icd-libopencl1 oclgrind $*"

@@ -52,7 +52,9 @@ def built(rule):
         return "yes: its driver compiles the text"
     target = next((t for t in TARGETS if word == "target" and t.name == what), None)
     if target and f"sbi_embed_kernels({target.dialect} " in sources:
-        return "yes: compiled at run time by " + {"cuda": "NVRTC", "hip": "hiprtc"}[target.dialect]
+        asked = "option(SAMEBITS_GPU_CODE" in read("src", "device", "sources.cmake")
+        return {"cuda": "yes: PTX", "hip": "yes: a code object"}[target.dialect] * asked + " where asked for (SAMEBITS_GPU_CODE); else compiled at run time by " + {
+            "cuda": "NVRTC", "hip": "hiprtc"}[target.dialect]
     sys.exit(f"docs/support.tsv: nothing here builds {rule}")
 
 
