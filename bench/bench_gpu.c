@@ -7,7 +7,7 @@
 // as many calls as take a tenth of a second, ended by a read of one element. With --peer the
 // seconds of another program stand beside (bench/gpu_peer.py).
 //
-//     bench_gpu --device D [--only WORD] [--small] [--peak GFLOPS] [--peer F] [--json F]
+//     bench_gpu --device D [--only WORDS] [--small] [--peak GFLOPS] [--peer F] [--json F]
 #include "samebits.h"
 
 #include <stdio.h>
@@ -174,6 +174,14 @@ static void release(work *w) {
     memset(w->a, 0, sizeof w->a);
 }
 
+// Whether `only` (NULL: everything) has the first word of a name.
+static int chosen(const char *only, const char *name) {
+    const size_t length = strcspn(name, " ");
+    for (const char *at = only; at; at = strchr(at, ' '), at = at ? at + 1 : NULL)
+        if (strncmp(at, name, length) == 0 && (at[length] == ' ' || at[length] == '\0')) return 1;
+    return !only;
+}
+
 static void streams(sb_context *ctx, report *r, const char *only, int64_t n, int64_t d) {
     const double one = 4.0 * (double)n * (double)d;
     static const struct {
@@ -194,7 +202,7 @@ static void streams(sb_context *ctx, report *r, const char *only, int64_t n, int
         operation o = {
             .bytes = all[i].arrays * one, .flops = all[i].flops * one / 4, .run = all[i].run};
         snprintf(o.name, sizeof o.name, "%s %lldx%lld", all[i].name, (long long)n, (long long)d);
-        if (i > 0 && only && !strstr(only, all[i].name))
+        if (i > 0 && !chosen(only, all[i].name))
             continue; // (the copy is what the others stand beside)
         const double took = measure(&o, &w, w.a[all[i].out]);
         if (i == 0) r->copy = o.bytes / took;
@@ -248,8 +256,9 @@ int main(int argc, char **argv) {
         else if (value && strcmp(argv[i], "--json") == 0)
             json = argv[++i];
         else
-            fail("usage", "bench_gpu --device D [--only WORD] [--small] [--peak GFLOPS] [--peer F] "
-                          "[--json F]");
+            fail("usage",
+                 "bench_gpu --device D [--only WORDS] [--small] [--peak GFLOPS] [--peer F] "
+                 "[--json F]");
     }
     const sb_context_options options = {.size = sizeof options, .device = device, .trace = ""};
     sb_context *ctx = NULL;
@@ -261,10 +270,9 @@ int main(int argc, char **argv) {
     printf("%s\n%-22s %10s %10s %10s %8s %8s %10s\n", sb_context_device(ctx), "operation", "ms",
            "GFLOP/s", "GB/s", "limit", "of floor", "peer/ours");
     streams(ctx, &r, only, small ? 64 : 32768, small ? 256 : 4096);
-    for (int64_t n = small ? 128 : 1024;
-         n <= (small ? 128 : 8192) && (!only || strstr(only, "gemm")); n *= 2)
+    for (int64_t n = small ? 128 : 1024; n <= (small ? 128 : 8192) && chosen(only, "gemm"); n *= 2)
         products(ctx, &r, n);
-    if (!only || strstr(only, "attention"))
+    if (chosen(only, "attention"))
         attention(ctx, &r, small ? 64 : 4096, small ? 2 : 32, small ? 32 : 128);
     if (r.json) fprintf(r.json, "\n]\n"), fclose(r.json);
     sb_context_free(ctx);
