@@ -45,6 +45,7 @@ proof: build
 	@python3 tools/proof.py --build $(BUILD)
 	@$(BUILD)/test_soft64 30
 	@$(BUILD)/test_residual 30 all
+	@$(BUILD)/test_pairs all
 	@$(BUILD)/test_function64 --measure 10000000
 	@$(BUILD)/test_memory_stress 600
 	@python3 test/test_races.py $(BUILD) --all

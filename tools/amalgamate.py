@@ -27,7 +27,7 @@ LEVELS = {
 LIBRARY = {"raise"}  # names of a file's own that are also functions of the C library
 CONDITIONS = {**dict.fromkeys(("file", "folder", "process", "module", "cores"), "#ifndef SAMEBITS_NO_FILES"),
               "no_files": "#ifdef SAMEBITS_NO_FILES", "threads": "#ifndef SAMEBITS_NO_THREADS", "no_threads": "#ifdef SAMEBITS_NO_THREADS"}
-DRIVERS = {"library.c", "opencl_device.c", "opencl_program.c", "cuda_device.c"}  # no_drivers.c stands for them
+DRIVERS = {"library.c", "opencl_device.c", "opencl_program.c", "program_cache.c", "cuda_device.c"}  # no_drivers.c stands for them
 ELSEWHERE = {"samebits.h", "samebits_commit.h"}  # the one stands beside, the other's word at the top
 TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|[A-Za-z_]\w*|\.?\d(?:[eEpP][+-]|[\w.])*|->|##|\s+|.',
                    re.S)

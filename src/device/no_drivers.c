@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one-file build, in place of opencl_device.c, opencl_program.c and cuda_device.c: it carries no texts for other devices.
+// The one-file build, in place of opencl_device.c, opencl_program.c, program_cache.c and cuda_device.c: it carries no texts for other devices.
 #include "device.h"
 
 sb_status sbi_opencl_list(sb_status (*visit)(void *user, const sbi_device_facts *facts, sb_error *err), void *user, sb_error *err) {
