@@ -89,7 +89,7 @@ with tempfile.TemporaryDirectory() as folder:
             for number, schedule in enumerate(SCHEDULES):  # (its programs are kept under names that do not know the compiler of groups)
                 told = verify(good, LANES + ",rms_norm,attention_backward", POCL_CACHE_DIR=f"{folder}/pocl-{number if number < 2 else 'threads'}", **schedule)
                 check(told.returncode == 0 and " 0 DIVERGENT, 0 REFUSED, 0 ABSENT" in told.stdout, f"{schedule}: {told.stdout}{told.stderr}")
-        bench = subprocess.run([BUILD.parent / "bench" / "gpu.sh", "--build", BUILD, "--device", good, "--smoke", "--peak", "100", "--out", folder],
+        bench = subprocess.run([ROOT / "bench" / "gpu.sh", "--build", BUILD, "--device", good, "--smoke", "--peak", "100", "--out", folder],
                                env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         kernels = json.loads(pathlib.Path(folder, "kernels.json").read_text()) if bench.returncode == 0 else []
         check({k["operation"].split()[0] for k in kernels} == {"copy", "scale", "add", "sum", "gemm"} and all(k["seconds"] > 0 for k in kernels), bench.stdout)
