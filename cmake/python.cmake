@@ -3,7 +3,8 @@
 # and rows, the library, the command, the golden values. A wheel (pyproject.toml) is that tree installed.
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 set(PACKAGE ${CMAKE_CURRENT_BINARY_DIR}/python/samebits)
-file(GLOB WRITTEN CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/python/samebits/*.py)
+file(GLOB WRITTEN CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/python/samebits/*.py
+  ${CMAKE_CURRENT_SOURCE_DIR}/python/samebits/py.typed)
 set(MADE_FROM ${CMAKE_CURRENT_SOURCE_DIR}/include/samebits.h ${CMAKE_CURRENT_SOURCE_DIR}/src/learn/algorithms.def
   ${CMAKE_CURRENT_SOURCE_DIR}/tools/prototypes.py ${CMAKE_CURRENT_SOURCE_DIR}/tools/estimators.py)
 add_custom_command(OUTPUT ${PACKAGE}/_classes.py DEPENDS ${WRITTEN} ${MADE_FROM} ${GOLDEN} VERBATIM COMMENT "The Python package"

@@ -529,6 +529,7 @@ typedef struct sb_fitted {
     int array_count;
     const char *const *array_names;
     const sb_array *const *arrays;
+    const char *classes; // of a classifier: the names of its classes, as in sb_data; they give the size "c"
 } sb_fitted;
 SB_API sb_status sb_model_take(sb_context *ctx, sb_model *model, const sb_fitted *fitted, sb_error *err);
 // The other methods: "predict" "transform" "score" ...; a new array, of the type of x where the algorithm's row says "data". Each

@@ -732,6 +732,15 @@ static void test_take(sb_context *ctx) {
     f = usual;
     f.dtype = SB_F32;
     CHECK(sb_model_take(ctx, narrow, &f, &err) == SB_OK && sb_array_dtype(sb_model_array(narrow, "cluster_centers")) == SB_F32, "%s", err.message);
+    sb_model *classifier = made(ctx, "gaussian_nb");
+    f = usual;
+    f.array_count = 0;
+    CHECK(sb_model_take(ctx, classifier, &f, &err) == SB_ERR_ARGUMENT && strcmp(err.argument, "classes") == 0, "%s", err.message);
+    f.classes = "[\"b\", \"a\"]";
+    CHECK(sb_model_take(ctx, classifier, &f, &err) == SB_ERR_ARGUMENT && strcmp(err.argument, "classes") == 0, "%s", err.message);
+    f.classes = "[\"a\", \"b\"]";
+    CHECK(sb_model_take(ctx, classifier, &f, &err) == SB_ERR_ARGUMENT && strcmp(err.argument, "class_count") == 0 && !sb_model_fitted(classifier), "%s", err.message);
+    sb_model_free(classifier);
     // A scaler without what partial_fit goes on from stays what it is.
     const double ones[2] = {1.0, 2.0};
     sb_array *one = array_of(ctx, SB_F64, 1, SHAPE(2), ones);

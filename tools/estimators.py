@@ -107,6 +107,13 @@ def default(parameter):
     return text if "int" in kinds or "." in text or "e" in text else text + ".0"
 
 
+def hint(parameter):
+    """The type as Python writes it."""
+    words = {"none": "None", "nan": "float", "bool": "bool", "int": "int", "real": "float", "numbers": "tuple[float, ...]", "array": "Matrix", "seed": "Any"}
+    kinds = [words.get(one.split(" ")[0], "str") for one in alternatives(parameter["type"])]
+    return " | ".join(dict.fromkeys(kinds))
+
+
 def told(parameter):
     """The type as a docstring says it."""
     words = []
@@ -153,33 +160,34 @@ def wrapped(text, indent, width=100):
 
 def method_text(a, m):
     words, needs_y = a["input"].split(), {"target", "classes"} & set(a["input"].split())
-    weights, y = "weights" in words, "y" if needs_y else "y=None"
+    weights, y = "weights" in words, "y: Vector" if needs_y else "y: Vector | None = None"
+    weight = ", sample_weight: Vector | None = None" if weights else ""
     name = m["name"]
     if not m["dtype"]:
         named = name == "partial_fit" and "classes" in words
-        arguments = f"self, X, {y}" + (", classes=None" if named else "") + (", sample_weight=None" if weights else "")
+        arguments, gives = f"self, X: Matrix, {y}" + (", classes: Vector | None = None" if named else "") + weight, "Self"
         call = f'self._fit("{name}", X, y' + (", sample_weight" if weights else "") + (", classes=classes)" if named else ")")
         result = "self"
     elif name == "score":
-        arguments = f"self, X, {y}" + (", sample_weight=None" if weights else "")
+        arguments, gives = f"self, X: Matrix, {y}{weight}", "float"
         call = f'self._score(X, {"y" if needs_y else "None"}' + (", sample_weight)" if weights else ")")
         result = "score : float"
     else:
-        arguments, call = "self, X", f'self._call("{name}", X)'
+        arguments, gives, call = "self, X: Matrix", "np.ndarray", f'self._call("{name}", X)'
         result = f"result : {shape_of(re.sub(r'^n', 'n_samples', m['shape']))}"
     taken = ["        X : array of shape (n_samples, n_features)"]
     if name.startswith("get_"):
-        arguments, call, taken = "self", f'self._give("{name}")', []
+        arguments, gives, call, taken = "self", "np.ndarray", f'self._give("{name}")', []
     elif name.startswith("sample"):
-        arguments, call, taken = "self, n_samples=1", f'self._give("{name}", n_samples)', ["        n_samples : int"]
-    if ", y" in arguments:
+        arguments, gives, call, taken = "self, n_samples: int = 1", "Any", f'self._give("{name}", n_samples)', ["        n_samples : int"]
+    if " y:" in arguments:
         taken.append("        y : " + (("array of shape (n_samples,)" + (" or (n_samples, n_targets)" if "targets" in words else "")) if needs_y
                                        else "None, not used; there for scikit-learn's sake"))
-    if "classes=" in arguments:
+    if "classes:" in arguments:
         taken.append("        classes : array of all classes that will come; needed at the first call")
     if "sample_weight" in arguments:
         taken.append("        sample_weight : array of shape (n_samples,) or None")
-    lines = [f"    def {name}({arguments}):", f'        """{m["about"]}'] + (["", "        Parameters", "        ----------", *taken] if taken else [])
+    lines = [f"    def {name}({arguments}) -> {gives}:", f'        """{m["about"]}'] + (["", "        Parameters", "        ----------", *taken] if taken else [])
     lines += ["", "        Returns", "        -------", f"        {result}", '        """', f"        return {call}"]
     return lines
 
@@ -225,8 +233,10 @@ def class_text(a):
               "    _parameter_constraints = {"]
     lines += [f'        "{p["name"]}": {constraint(p["type"])},' for p in parameters] + ["    }", ""]
     first, *rest = parameters
-    signature = ", ".join([f"self, {first['name']}={default(first)}"] + (["*"] if rest else []) + [f"{p['name']}={default(p)}" for p in rest])
-    lines += textwrap.wrap(f"def __init__({signature}):", 116, initial_indent="    ", subsequent_indent="                 ")
+    given = [f"{p['name']}: {hint(p)} = {default(p)}".replace(" ", "\0") for p in [first] + rest] # (a line ends between parameters)
+    signature = ", ".join(["self", given[0]] + (["*"] if rest else []) + given[1:])
+    wrapped_lines = textwrap.wrap(f"def __init__({signature})\0->\0None:", 116, initial_indent="    ", subsequent_indent="                 ", break_on_hyphens=False)
+    lines += [line.replace("\0", " ") for line in wrapped_lines]
     lines += [f"        self.{p['name']} = {p['name']}" for p in parameters]
     for m in methods:
         lines += [""] + method_text(a, m) if m["name"] not in WRITTEN else []
@@ -244,14 +254,14 @@ def write_python(out):
         words = [word for word in ("HasMethods", "Interval", "StrOptions") if word + "(" in text]
         lines = ["# SPDX-License-Identifier: Apache-2.0", f'"""Estimators named as in sklearn.{module}. Written by tools/estimators.py from src/learn/algorithms.def."""']
         numbers = [word for word in ("Integral", "Real") if f"({word}," in text]
-        if numbers:
-            lines += [f"from numbers import {', '.join(numbers)}", ""]
-        if "np.nan" in text:
+        lines += ["from __future__ import annotations", ""] + ([f"from numbers import {', '.join(numbers)}"] if numbers else [])
+        lines += [f"from typing import {'Any, ' if ': Any' in text or '| Any' in text or '-> Any' in text else ''}Self", ""]
+        if "np.nan" in text or "-> np." in text:
             lines.append("import numpy as np")
         lines += [f"from sklearn.base import {', '.join(name for name in used if name not in OWN)}"]
         if words:
             lines.append(f"from sklearn.utils._param_validation import {', '.join(words)}")
-        own_names = {"_estimator": ["Estimator"]}
+        own_names = {"_estimator": ["Estimator", "Matrix", "Vector"]}
         for name in used:
             if name in OWN:
                 own_names.setdefault(OWN[name], []).append(name)

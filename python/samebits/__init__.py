@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """samebits: the same bits on every machine. Estimators named as scikit-learn's stand in samebits.cluster, samebits.linear_model, ..."""
+from __future__ import annotations
+
 import ctypes as _ctypes
 import importlib as _importlib
 import json as _json
@@ -9,18 +11,20 @@ import numpy as _np
 
 from samebits import _library
 from samebits._classes import CLASSES as _CLASSES
+from samebits._estimator import Estimator as _Estimator
+from samebits._library import Error, FileError, FormatError, InvalidError, OutOfMemoryError, StateError, UnsupportedError
+from samebits._library import config_context, get_config, set_config, threads
 from samebits._recordings import Replay, record, replay
 from samebits._takeover import from_sklearn
-from samebits._library import Error, FileError, FormatError, InvalidError, OutOfMemoryError, StateError, UnsupportedError, config_context, threads
 
-__version__ = _library.lib.sb_version().decode()
-contract = _library.c.SB_CONTRACT
+__version__: str = _library.lib.sb_version().decode()
+contract: int = _library.c.SB_CONTRACT
 
 __all__ = ["Error", "FileError", "FormatError", "InvalidError", "OutOfMemoryError", "Replay", "StateError", "UnsupportedError", "config_context", "contract",
-           "digest", "doctor", "from_sklearn", "load", "record", "replay", "threads", "verify"]
+           "digest", "doctor", "from_sklearn", "get_config", "load", "record", "replay", "set_config", "threads", "verify"]
 
 
-def digest(thing):
+def digest(thing: object) -> str:
     """The digest of a fitted estimator (or a Pipeline's steps), of an array, of arrays by name.
 
     >>> import numpy as np
@@ -36,8 +40,18 @@ def digest(thing):
     return _library.digest_arrays({key: _np.asarray(value) for key, value in (thing if isinstance(thing, dict) else {"": thing}).items()})
 
 
-def load(path):
-    """The estimator of a model's file, wherever it was fitted: by the command, in C, here."""
+def load(path: str | _os.PathLike[str]) -> _Estimator:
+    """The estimator of a model's file, wherever it was fitted: by the command, in C, here.
+
+    >>> import os, tempfile
+    >>> from samebits.preprocessing import StandardScaler
+    >>> model = StandardScaler().fit([[0.0, 1.0], [2.0, 5.0]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "scaler.safetensors")
+    ...     model.save(path)
+    ...     load(path).digest() == model.digest()
+    True
+    """
     model = _library.load(path)
     module, name = _CLASSES[model.algorithm()]
     estimator = getattr(_importlib.import_module(module), name)()
@@ -50,15 +64,26 @@ def load(path):
     return estimator
 
 
-def doctor():
-    """Looks at this machine and prints what it finds; True if all conforms."""
+def doctor() -> bool:
+    """Looks at this machine and prints what it finds: levels, threads, devices, the compiler's work; True if all conforms.
+
+    >>> doctor()  # doctest: +ELLIPSIS
+    samebits ...
+    True
+    """
     verdict, lines, _ = _library.report("sb_doctor")
     print(lines, end="")
     return verdict == 0
 
 
-def verify(lanes=None):
-    """Compares what this machine computes with the golden values; prints the lines; True if everything was IDENTICAL. lanes: "kmeans,gemm_nn"."""
+def verify(lanes: str | None = None) -> bool:
+    """Compares what this machine computes with the golden values; prints the lines; True if everything was IDENTICAL. lanes: these, with
+    commas between, else one of each kind.
+
+    >>> verify("softmax")  # doctest: +ELLIPSIS
+    verify: ... 0 DIVERGENT, 0 REFUSED, 0 ABSENT
+    True
+    """
     with open(_os.path.join(_os.path.dirname(__file__), "contract-1.tsv"), "rb") as file:
         references = file.read()
     c = _library.c

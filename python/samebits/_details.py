@@ -63,7 +63,7 @@ def names_out(estimator, names):
     """Names of the columns of a transform, from those of the features."""
     kept = [name for name, value in zip(names, estimator.statistics_.tolist()) if value == value]
     marked = [] if estimator.indicator_ is None else estimator.indicator_.get_feature_names_out(names).tolist()
-    return np.array(kept + marked, dtype=object)
+    return np.array([*kept, *marked], dtype=object)
 
 
 def _say_what_is_left_out(estimator):

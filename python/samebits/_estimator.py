@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What every estimator is: scikit-learn's manners in front of a model of the C library. The classes themselves are written at
 build time (tools/estimators.py); what one of them does beyond that stands in _details.py."""
+from __future__ import annotations
+
 import json
 import operator
+import os
 import secrets
 import warnings
+from typing import Any
 
 import numpy as np
 from sklearn import exceptions
@@ -15,6 +19,8 @@ from sklearn.utils.validation import _check_feature_names_in, _check_sample_weig
 from samebits import _details, _library
 
 _REAL = [np.float64, np.float32]
+Matrix = Any  # [n, d]: an array, a DataFrame, a CSR matrix, what has DLPack or __array_interface__
+Vector = Any  # [n], and what scikit-learn takes for a vector
 
 
 def _seed(value):
@@ -63,8 +69,12 @@ class NamedFeaturesOutMixin:
 class Estimator(BaseEstimator):
     """An estimator whose arithmetic is all in the library."""
 
-    _algorithm, _input, _sent, _lists, _fitted = "", "", (), (), ()
-    _parameter_constraints = {}
+    _algorithm: str = ""
+    _input: str = ""
+    _sent: tuple[str, ...] = ()
+    _lists: tuple[str, ...] = ()
+    _fitted: tuple[str, ...] = ()
+    _parameter_constraints: dict[str, list[Any]] = {}
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -83,8 +93,8 @@ class Estimator(BaseEstimator):
         words = self._input.split()
         # (whether X is finite is looked at once, in the library)
         rules = {"dtype": _REAL, "order": "C", "reset": reset, "ensure_all_finite": False, "accept_sparse": "csr" if "sparse" in words else False}
-        if hasattr(X, "__dlpack__") and not hasattr(X, "__array__"):
-            X = np.from_dlpack(X)
+        if not hasattr(X, "__array__"):  # memory of others, looked at where it is
+            X = np.from_dlpack(X) if hasattr(X, "__dlpack__") else np.asarray(X) if hasattr(X, "__array_interface__") else X
         if back:  # (columns of a result: the library knows how many)
             del rules["reset"]
             return _canonical(check_array(X, **rules)), None
@@ -186,12 +196,12 @@ class Estimator(BaseEstimator):
 
     # ---- files and digests
 
-    def digest(self):
+    def digest(self) -> str:
         """The digest of the fitted model, 64 letters: the same wherever it was fitted on the same data."""
         check_is_fitted(self)
         return self._model.digest()
 
-    def save(self, path):
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the model's safetensors file: the same bytes as from C or the command line."""
         check_is_fitted(self)
         self._model.save(path)

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The C library by ctypes: contexts, arrays, models. Nothing here computes: it converts, checks, calls and names."""
+from __future__ import annotations
+
 import contextlib
 import ctypes
 import os
 import sys
 import threading
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -82,32 +86,68 @@ def whole(text):
     return text
 
 
-# ---- contexts: one a thread, device and number of threads
+# ---- the configuration, and contexts: one a thread, device and number of threads
+
+
+_global: dict[str, Any] = {"device": None, "threads": 0}
 
 
 class _Local(threading.local):
-    def __init__(self):
-        self.config, self.contexts = [{"device": None, "threads": 0}], {}
+    def __init__(self) -> None:
+        self.config: list[dict[str, Any]] = []
+        self.contexts: dict[tuple[Any, ...], _Context] = {}
 
 
 _local = _Local()
 
 
+def get_config() -> dict[str, Any]:
+    """The device and the number of threads that estimators use: None and 0 where the environment says (SAMEBITS_DEVICE, SAMEBITS_THREADS).
+
+    >>> import samebits
+    >>> samebits.get_config()
+    {'device': None, 'threads': 0}
+    """
+    return dict(_local.config[-1] if _local.config else _global)
+
+
+def set_config(*, device: str | None = None, threads: int | None = None) -> None:
+    """From now on estimators use this device, and this number of threads (None: as before), on every thread of the process that is not
+    within a config_context. No bit of any result depends on either.
+
+    >>> import samebits
+    >>> samebits.set_config(threads=2)
+    >>> samebits.get_config()["threads"]
+    2
+    >>> samebits.set_config(threads=0)
+    """
+    changed = {key: value for key, value in (("device", device), ("threads", threads)) if value is not None}
+    _checked({**get_config(), **changed})
+    (_local.config[-1] if _local.config else _global).update(changed)
+
+
 @contextlib.contextmanager
-def config_context(*, device=None, threads=None):
-    """Within it estimators use this device, and this number of threads. No bit of any result depends on either.
+def config_context(*, device: str | None = None, threads: int | None = None) -> Iterator[None]:
+    """Within it estimators of this thread use this device, and this number of threads. No bit of any result depends on either.
 
     >>> import samebits
     >>> with samebits.config_context(threads=1):
     ...     samebits.threads()
     1
     """
-    before = _local.config[-1]
-    _local.config.append({"device": before["device"] if device is None else device, "threads": before["threads"] if threads is None else threads})
+    config = get_config()
+    config.update((key, value) for key, value in (("device", device), ("threads", threads)) if value is not None)
+    _local.config.append(_checked(config))
     try:
         yield
     finally:
         _local.config.pop()
+
+
+def _checked(config: dict[str, Any]) -> dict[str, Any]:
+    """The configuration, if a context can have it."""
+    _context_of(config)
+    return config
 
 
 class _Context:
@@ -121,15 +161,25 @@ class _Context:
             lib.sb_context_free(self.handle)
 
 
-def context():
-    key = tuple(_local.config[-1].values())
+def _context_of(config: dict[str, Any]) -> ctypes.c_void_p:
+    key = (config["device"], config["threads"])
     if key not in _local.contexts:
         _local.contexts[key] = _Context(*key)
     return _local.contexts[key].handle
 
 
-def threads():
-    """The number of threads that estimators use now."""
+def context() -> ctypes.c_void_p:
+    """The context of this thread under its configuration."""
+    return _context_of(_local.config[-1] if _local.config else _global)
+
+
+def threads() -> int:
+    """The number of threads that estimators use now.
+
+    >>> import samebits
+    >>> samebits.threads() >= 1
+    True
+    """
     return lib.sb_context_threads(context())
 
 
@@ -231,13 +281,14 @@ class Model:
             for handle in out:
                 lib.sb_array_free(handle)
 
-    def take(self, dtype, sizes, arrays):
-        """A fit that was made elsewhere: the type of its data, sizes by name, arrays by name."""
+    def take(self, dtype, sizes, arrays, classes=None):
+        """A fit that was made elsewhere: the type of its data, sizes by name, arrays by name, the names of classes as JSON."""
         kept = [Array(a) for a in arrays.values()]
         fitted = c.sb_fitted(
             size=ctypes.sizeof(c.sb_fitted), dtype=DTYPES[np.dtype(dtype)], size_count=len(sizes), array_count=len(kept),
             size_names=(ctypes.c_char_p * len(sizes))(*(name.encode() for name in sizes)), sizes=(ctypes.c_int64 * len(sizes))(*sizes.values()),
-            array_names=(ctypes.c_char_p * len(kept))(*(name.encode() for name in arrays)), arrays=(ctypes.c_void_p * len(kept))(*(a.handle for a in kept)))
+            array_names=(ctypes.c_char_p * len(kept))(*(name.encode() for name in arrays)), arrays=(ctypes.c_void_p * len(kept))(*(a.handle for a in kept)),
+            classes=None if classes is None else classes.encode())
         check("sb_model_take", context(), self.handle, ctypes.byref(fitted))
 
     def array(self, name):

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recordings of what fitted estimators gave, and their replay (docs/replay.md)."""
+from __future__ import annotations
+
 import ctypes
 import json
 import os
+from typing import Any
 
 import numpy as np
 
 from samebits import _library
-from samebits._estimator import Estimator
+from samebits._estimator import Estimator, Matrix
 from samebits._library import c
 
 __all__ = ["Replay", "record", "replay"]
@@ -16,18 +19,18 @@ __all__ = ["Replay", "record", "replay"]
 class Replay:
     """What a replay found: `verdict` ("IDENTICAL", "DIFFERENT", "REFUSED"), `text` in lines, `document`, the evidence document as a dict."""
 
-    def __init__(self, text, document):
+    def __init__(self, text: str, document: dict[str, Any]) -> None:
         self.text, self.document = text, document
         self.verdict = document["replay"]["verdict"]
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         return self.verdict == "IDENTICAL"
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Replay({self.verdict})"
 
 
-def _steps(fitted):
+def _steps(fitted: Any) -> list[tuple[str, Any]]:
     """[(name, estimator)] of an estimator of ours, or of a Pipeline of such."""
     steps = [(name, step) for name, step in fitted.steps if step not in (None, "passthrough")] if hasattr(fitted, "steps") else [("", fitted)]
     for name, step in steps:
@@ -40,7 +43,8 @@ def _steps(fitted):
     return steps
 
 
-def record(fitted, X, path, *, method=None, values=True, threshold=None, note=None):
+def record(fitted: Any, X: Matrix, path: str | os.PathLike[str], *, method: str | None = None, values: bool = True, threshold: float | None = None,
+           note: str | None = None) -> str:
     """Runs a fitted estimator, or a Pipeline whose steps are all of samebits, over X [n, d] and keeps models, input, output and their
     hashes in a file. Returns the number of the recording, 64 letters, by which it is known.
 
@@ -71,11 +75,22 @@ def record(fitted, X, path, *, method=None, values=True, threshold=None, note=No
     return json.loads(document)["references"]
 
 
-def replay(path, X=None, *, report=None):
+def replay(path: str | os.PathLike[str], X: Matrix | None = None, *, report: str | os.PathLike[str] | None = None) -> Replay:
     """Computes a recording again, on the device of the configuration, and says whether the same came out: a Replay, true where IDENTICAL.
 
     X [n, d]: the input, where the recording holds hashes only; another than was recorded is refused. report: a file for a page of HTML
-    that a reviewer can read and sign."""
+    that a reviewer can read and sign.
+
+    >>> import os, tempfile
+    >>> import samebits
+    >>> from samebits.linear_model import LinearRegression
+    >>> X, y = [[0.0], [1.0], [2.0]], [1.0, 3.0, 5.0]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "hashes.recording")
+    ...     number = samebits.record(LinearRegression().fit(X, y), X, path, values=False)
+    ...     samebits.replay(path, X).document["references"] == number
+    True
+    """
     data = None
     if X is not None:
         X = X if hasattr(X, "indptr") else np.asarray(X)

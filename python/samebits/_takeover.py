@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fitted estimators of scikit-learn, taken over: one line a class says what its attributes are here. Nothing is computed: numbers are
 copied, and the library checks that they are what a fit could have left."""
+from __future__ import annotations
+
 import importlib
 import json
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 import sklearn
@@ -32,6 +35,14 @@ def _intercept(fitted):
     return _filled(fitted.intercept_, fitted.coef_) if many else fitted.intercept_
 
 
+def _marked(fitted):
+    return fitted.indicator_.features_ if fitted.indicator_ else []
+
+
+def _shown(fitted):
+    return [value for value in fitted.statistics_.tolist() if value == value]
+
+
 # class: (the attribute that has the type of the data, or None: float64; sizes but d; arrays whose attribute is not NAME_). A value is
 # a function of the fitted estimator. An array of the rows that is neither there nor here is left out: the library says if it may be.
 KINDS = {
@@ -39,6 +50,10 @@ KINDS = {
     "Ridge": ("coef_", {"t": _targets}, {"intercept": _intercept}),
     "Lasso": ("coef_", {"t": _targets}, {"intercept": _intercept}),
     "ElasticNet": ("coef_", {"t": _targets}, {"intercept": _intercept}),
+    "GaussianNB": (None, {}, {}),
+    "MinMaxScaler": (None, {"n": lambda f: f.n_samples_seen_}, {}),
+    "SimpleImputer": (None, {"marked": lambda f: len(_marked(f)), "out": lambda f: len([*_shown(f), *_marked(f)])},
+                      {"indicator_features": lambda f: f.indicator_.features_ if f.indicator_ else None}),
     "KMeans": ("cluster_centers_", {"n": lambda f: len(f.labels_)}, {}),
     "PCA": ("components_", {"k": lambda f: len(f.components_)}, {}),
     "TruncatedSVD": ("components_", {"k": lambda f: len(f.components_)}, {}),
@@ -72,8 +87,9 @@ def _model(own, fitted):
         value = arrays[name](fitted) if name in arrays else getattr(fitted, name + "_", None)
         if value is not None:
             found[name] = np.asarray(value)
-    own_sizes = {"n": 1, "d": fitted.n_features_in_} | {name: size(fitted) for name, size in sizes.items()}
-    model.take(np.float32 if dtype == np.float32 else np.float64, own_sizes, found)
+    own_sizes = {"n": 1, "d": fitted.n_features_in_, **{name: size(fitted) for name, size in sizes.items()}}
+    classes = json.dumps(fitted.classes_.tolist(), default=str) if hasattr(fitted, "classes_") else None
+    model.take(np.float32 if dtype == np.float32 else np.float64, own_sizes, found, classes)
     module = type(fitted).__module__.split(".")[1]
     model.set_note("origin", f"scikit-learn {sklearn.__version__} sklearn.{module}.{type(fitted).__name__}")
     if hasattr(fitted, "feature_names_in_"):
@@ -81,7 +97,7 @@ def _model(own, fitted):
     return model
 
 
-def from_sklearn(fitted):
+def from_sklearn(fitted: Any) -> Any:
     """Takes over a fitted estimator of scikit-learn, or a Pipeline of such: from then on its outputs have the same bits everywhere.
 
     Coefficients, centres, scales are copied as they are; the model says in a note where they came from. Steps of a Pipeline that are of
@@ -110,7 +126,7 @@ def from_sklearn(fitted):
     check_is_fitted(fitted)
     own = _like(path[1], fitted)
     own._take(_model(own, fitted))  # pylint: disable=protected-access
-    own.n_features_in_ = fitted.n_features_in_
-    if hasattr(fitted, "feature_names_in_"):
-        own.feature_names_in_ = fitted.feature_names_in_
+    for name in ("n_features_in_", "feature_names_in_", "classes_"):
+        if hasattr(fitted, name):
+            setattr(own, name, getattr(fitted, name))
     return own

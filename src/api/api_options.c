@@ -51,7 +51,7 @@ static const sbi_api_field data_fields[] = {
     FIELD(sb_data, settings)};
 static const sbi_api_field fitted_fields[] = {
     FIELD(sb_fitted, dtype), FIELD(sb_fitted, size_count), FIELD(sb_fitted, size_names), FIELD(sb_fitted, sizes),
-    FIELD(sb_fitted, array_count), FIELD(sb_fitted, array_names), FIELD(sb_fitted, arrays)};
+    FIELD(sb_fitted, array_count), FIELD(sb_fitted, array_names), FIELD(sb_fitted, arrays), FIELD(sb_fitted, classes)};
 static const sbi_api_field record_fields[] = {
     FIELD(sb_record_options, models), FIELD(sb_record_options, model_count), FIELD(sb_record_options, names),
     FIELD(sb_record_options, method), FIELD(sb_record_options, data), FIELD(sb_record_options, hashes_only),

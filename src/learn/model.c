@@ -527,6 +527,12 @@ sb_status sbi_model_take(sb_context *ctx, sb_model *model, const sb_fitted *fitt
     }
     if (status == SB_OK && (sbi_model_size(model, "n") < 1 || sbi_model_size(model, "d") < 1))
         status = sbi_fail(err, SB_ERR_ARGUMENT, "sizes", "n and d must be there, at least 1");
+    if (status == SB_OK && sbi_row_has(model->algorithm.input, "classes")) {
+        if (!fitted->classes)
+            status = sbi_fail(err, SB_ERR_ARGUMENT, "classes", "%s has classes, and they have no names", model->algorithm.name);
+        else
+            status = sbi_classes_set(model, fitted->classes, 1, false, err);
+    }
     for (int i = 0; i < fitted->array_count && status == SB_OK; i++)
         status = take_array(ctx, model, fitted->array_names[i], fitted->arrays[i], err);
     if (status == SB_OK) status = sbi_model_check_arrays(model, err);
