@@ -49,11 +49,12 @@ typedef struct cli_input {
     const char *data, *target, *weights;
     bool narrow, words, labels; // whether the target may hold words; whether it is wanted as numbers of classes
     const char *classes;        // of which names, once a model has some
+    int64_t features;           // how many a model takes; 0: whatever there are
     sb_table *tables[3];        // as read, in that order
     sb_array *rest, *y, *w, *numbers; // of the data where the target is a column; vectors; numbers of classes
 } cli_input;
 #define CLI_INPUT_FLAGS(in) \
-    {"--data", CLI_TEXT, &(in).data, 0, 0, "FILE", "the table X: .npy, or csv (a first line of names is a header)"}, \
+    {"--data", CLI_TEXT, &(in).data, 0, 0, "FILE", "the table X: .npy, .npz (FILE.npz:NAME), .svmlight, or csv (a first line of names is a header)"}, \
     {"--target", CLI_TEXT, &(in).target, 0, 0, "Y", "the target: a file, or a column of the data by its name or its number from 0; of a classifier words or numbers"}, \
     {"--weights", CLI_TEXT, &(in).weights, 0, 0, "FILE", "a weight a row"}, \
     {"--float32", CLI_SWITCH, &(in).narrow, 0, 0, NULL, "read the numbers as float32 (float64, or what an .npy file holds)"}

@@ -159,6 +159,7 @@ static sb_status call(job *j, const char *method, const char *path, sb_array **o
     if (status == SB_OK && j->input.data) {
         j->input.classes = sb_model_note(j->model, "classes");
         j->input.words = j->input.labels = sb_algorithm_takes(sb_model_algorithm(j->model), "classes");
+        j->input.features = sb_model_features(j->model);
         status = cli_input_read(j->ctx, &j->input, &data, err);
     }
     data.rows = j->rows;

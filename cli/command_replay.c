@@ -38,7 +38,7 @@ int cli_record(int argc, char **argv) {
     bool no_values = false, json = false, date = false;
     char day[16];
     const cli_flag flags[] = {
-        {"--data", CLI_TEXT, &input.data, 0, 0, "FILE", "the table X: .npy, or csv (a first line of names is a header)"},
+        {"--data", CLI_TEXT, &input.data, 0, 0, "FILE", "the table X: .npy, .npz (FILE.npz:NAME), .svmlight, or csv (a first line of names is a header)"},
         {"--target", CLI_TEXT, &input.target, 0, 0, "Y", "a column of it that is no input, by its name or its number from 0"},
         {"--float32", CLI_SWITCH, &input.narrow, 0, 0, NULL, "read the numbers as float32 (float64, or what an .npy file holds)"},
         {"--method", CLI_TEXT, &options.method, 0, 0, "M", "the method of the last model (predict)"},
@@ -71,6 +71,7 @@ int cli_record(int argc, char **argv) {
         done = sb_model_load(ctx, argv[1 + i], &models[i], &err);
     }
     if (done == SB_OK) {
+        input.features = sb_model_features(models[0]);
         done = cli_input_read(ctx, &input, &data, &err);
     }
     options.models = (const sb_model *const *)models;

@@ -37,6 +37,17 @@ static sb_status read_column(sb_context *ctx, cli_input *in, sb_data *data, sb_e
     return status == SB_OK && in->labels ? as_classes(ctx, in, in->tables[DATA], in->target, data, err) : status;
 }
 
+// The targets of a table of svmlight stand in it.
+static sb_status take_own(sb_context *ctx, cli_input *in, sb_data *data, sb_error *err) {
+    sb_table *own = sb_table_target(in->tables[DATA]);
+    sb_status status = sb_table_widen(ctx, in->tables[DATA], in->features, err);
+    data->x = sb_table_array(in->tables[DATA]);
+    if (status != SB_OK || in->target) {
+        return status;
+    }
+    return in->labels ? as_classes(ctx, in, own, NULL, data, err) : as_vector(own, &in->y, &data->y, err);
+}
+
 static sb_status read_target(sb_context *ctx, cli_input *in, sb_dtype dtype, sb_data *data, sb_error *err) {
     sb_status status = in->words ? sb_table_read_words(ctx, in->target, 0, NULL, &in->tables[TARGET], err)
                                  : sb_table_read(ctx, in->target, dtype, &in->tables[TARGET], err);
@@ -53,6 +64,9 @@ sb_status cli_input_read(sb_context *ctx, cli_input *in, sb_data *data, sb_error
                                            : sb_table_read(ctx, in->data, dtype, &in->tables[DATA], err);
     if (status == SB_OK) {
         data->x = sb_table_array(in->tables[DATA]);
+    }
+    if (status == SB_OK && sb_table_target(in->tables[DATA])) {
+        status = take_own(ctx, in, data, err);
     }
     if (status == SB_OK && in->target) {
         status = column ? read_column(ctx, in, data, err) : read_target(ctx, in, dtype, data, err);

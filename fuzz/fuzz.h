@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define FUZZ_TARGETS(X) \
-    X(json) X(safetensors) X(recipe) X(ledger) X(evidence) X(references) X(checkpoint) X(real) X(flags) X(messages) X(trace) X(npy) X(csv) X(svmlight) X(model) X(recording)
+    X(json) X(safetensors) X(recipe) X(ledger) X(evidence) X(references) X(checkpoint) X(real) X(flags) X(messages) X(trace) X(npy) X(csv) X(svmlight) X(model) X(recording) X(npz)
 #define FUZZ_DECLARE(name) void fuzz_##name(const uint8_t *data, size_t size);
 FUZZ_TARGETS(FUZZ_DECLARE)
 

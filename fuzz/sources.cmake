@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The fuzz targets. fuzz_replay runs the corpus through all of them, with any compiler; where the build is one for
 # libFuzzer (SAMEBITS_SANITIZE=fuzzer,address,undefined) each target is a fuzzer of its own as well.
-set(FUZZ json safetensors recipe ledger evidence references checkpoint real flags messages trace npy csv svmlight model recording)
+set(FUZZ json safetensors recipe ledger evidence references checkpoint real flags messages trace npy csv svmlight model recording npz)
 function(sbi_fuzz_program name)
   add_executable(${name} fuzz/fuzz_ground.c cli/flags.c ${ARGN})
   foreach(room IN LISTS ROOMS)

@@ -539,6 +539,7 @@ SB_API sb_status sb_model_call(sb_context *ctx, const sb_model *model, const cha
 // many as it has, into out[count]. Where the algorithm's row says "itself", x may be NULL: the rows of the fit, each without itself.
 SB_API sb_status sb_model_call_many(sb_context *ctx, const sb_model *model, const char *method, const sb_data *data, int count, sb_array **out, sb_error *err);
 SB_API int sb_model_fitted(const sb_model *model);             // 1 or 0
+SB_API int64_t sb_model_features(const sb_model *model);       // d of the fit; -1: not fitted
 SB_API const char *sb_model_warnings(const sb_model *model);   // "ConvergenceWarning: ...\n" a line each, "" if none
 SB_API int64_t sb_model_array_count(const sb_model *model);    // of those that are there
 SB_API const char *sb_model_array_name(const sb_model *model, int64_t index); // NULL beyond the last
@@ -554,13 +555,18 @@ SB_API sb_status sb_model_restore(sb_context *ctx, const void *bytes, int64_t si
 // The digest of algorithm, parameters, arrays and notes (docs/estimators.md); the release is not in it.
 SB_API sb_status sb_model_digest(sb_context *ctx, const sb_model *model, uint8_t out[32], sb_error *err);
 
-// A table from a file: npy (by its first bytes; booleans, integers, floats), else csv (RFC 4180; a first line of names is a
-// header; nothing, NA, nan ... is NaN). The array is float32 where `dtype` is SB_F32 or, with dtype 0, where an npy file's is; else
-// float64: npy of any shape, csv [rows, columns]. A field that is no number: SB_ERR_FORMAT naming line and column.
+// A table from a file: npy by its first bytes (booleans, integers, floats); npz likewise, FILE.npz:NAME where it holds more than one
+// array; .svmlight, .libsvm and .svm by their ending (rows of a target and INDEX:VALUE, indices from 1, or from 0 where one is 0; the table
+// is dense); else csv (RFC 4180; a first line of names is a header; nothing, NA, nan ... is NaN). The array is float32 where `dtype` is
+// SB_F32 or, with dtype 0, where an npy file's is; else float64: npy of any shape, others [rows, columns]. A field that is no number:
+// SB_ERR_FORMAT naming line and column.
 typedef struct sb_table sb_table;
 SB_API sb_status sb_table_read(sb_context *ctx, const char *path, sb_dtype dtype, sb_table **out, sb_error *err);
 SB_API void sb_table_free(sb_table *table); // NULL is fine
 SB_API const sb_array *sb_table_array(const sb_table *table);                // the table's own
+SB_API sb_table *sb_table_target(const sb_table *table); // of svmlight the targets, a table of one column that is the table's own; else NULL
+// Columns of zeros at the end of a table of svmlight, whose rows name only what is not 0, up to `columns`; another table: SB_ERR_ARGUMENT.
+SB_API sb_status sb_table_widen(sb_context *ctx, sb_table *table, int64_t columns, sb_error *err);
 SB_API const char *sb_table_name(const sb_table *table, int64_t column);     // of the header; NULL where there is none
 // The same, where a csv column (by its name or its number from 0; NULL: any of them) may hold words. One that does holds the place
 // of each word among its words, ascending by their bytes, or NaN where nothing stands; sb_table_word says which: NULL beyond the

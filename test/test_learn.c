@@ -240,6 +240,37 @@ static void test_sparse(sb_context *ctx) {
 static void write_text(const char *path, const char *text) { put(path, text, strlen(text)); }
 
 // Tables written and read again, in both forms and both types; columns by name and number.
+// Rows that name what is not 0, and their targets; archives.
+static void test_sparse_tables(sb_context *ctx) {
+    static const char rows[] = "1 1:0.5 3:-2\n# nothing\n0 2:4 # a comment\n";
+    const float dense[6] = {0.5f, 0.0f, -2.0f, 0.0f, 4.0f, 0.0f}, wide[8] = {0.5f, 0.0f, -2.0f, 0.0f, 0.0f, 4.0f, 0.0f, 0.0f};
+    const double targets[2] = {1.0, 0.0};
+    sb_table *table = NULL, *plain = NULL;
+    put(inside("rows.libsvm"), rows, sizeof rows - 1);
+    put(inside("plain.csv"), "1,2\n", 4);
+    CHECK(sb_table_read(ctx, inside("rows.libsvm"), SB_F32, &table, &err) == SB_OK && array_is(sb_table_array(table), dense), "%s", err.message);
+    sb_table *own = sb_table_target(table);
+    sb_array *y = NULL;
+    CHECK(own && sb_array_dtype(sb_table_array(own)) == SB_F32 && sb_table_labels(ctx, own, NULL, "[0, 1]", &y, NULL, &err) == SB_OK &&
+          array_is(y, ((const int64_t[]){1, 0})), "%s", err.message);
+    CHECK(sb_table_widen(ctx, table, 2, &err) == SB_OK && array_is(sb_table_array(table), dense), "%s", err.message);
+    CHECK(sb_table_widen(ctx, table, 4, &err) == SB_OK && sb_array_shape(sb_table_array(table))[1] == 4 && array_is(sb_table_array(table), wide), "%s", err.message);
+    CHECK(sb_table_widen(ctx, table, INT64_MAX / 2, &err) == SB_ERR_MEMORY && array_is(sb_table_array(table), wide), "%s", err.message);
+    CHECK(sb_table_widen(NULL, table, 4, &err) == SB_ERR_ARGUMENT && sb_table_widen(ctx, NULL, 4, &err) == SB_ERR_ARGUMENT, "NULL");
+    CHECK(sb_table_read(ctx, inside("plain.csv"), 0, &plain, &err) == SB_OK && !sb_table_target(plain) && !sb_table_target(NULL), "%s", err.message);
+    CHECK(sb_table_widen(ctx, plain, 4, &err) == SB_ERR_ARGUMENT && strcmp(err.argument, "table") == 0, "%s", err.message);
+    sb_table_free(table);
+    CHECK(sb_table_read(ctx, inside("rows.libsvm"), 0, &table, &err) == SB_OK && array_is(sb_table_array(sb_table_target(table)), targets), "%s", err.message);
+    sb_table_free(table);
+    sb_table_free(plain);
+    sb_array_free(y);
+    put(inside("bad.npz"), "PK\3\4 and no more", 16);
+    CHECK(sb_table_read(ctx, inside("bad.npz"), 0, &table, &err) == SB_ERR_FORMAT && sb_table_read(ctx, inside("absent.npz:x"), 0, &table, &err) == SB_ERR_IO, "%s", err.message);
+    sb_model *model = made(ctx, "kmeans");
+    CHECK(sb_model_features(model) == -1 && sb_model_features(NULL) == -1, "not fitted");
+    sb_model_free(model);
+}
+
 static void test_tables(sb_context *ctx) {
     const float values[6] = {1.5f, -0.0f, 3e-40f, 7.0f, 1e30f, (float)__builtin_nan("")};
     const char *npy = inside("table.npy"), *csv = inside("table.csv");
@@ -725,7 +756,7 @@ static void test_take(sb_context *ctx) {
           sb_model_take(ctx, model, NULL, &err) == SB_ERR_ARGUMENT, "NULL");
     CHECK(sb_model_take(ctx, model, &usual, &err) == SB_OK && sb_model_fitted(model), "%s", err.message);
     sb_array *out = called(ctx, model, "predict", x);
-    CHECK(array_is(out, ((const int32_t[]){1, 2})) && at(model, "inertia", 0) == 1.5 && at(model, "n_iter", 0) == 3.0, "what was taken");
+    CHECK(array_is(out, ((const int32_t[]){1, 2})) && at(model, "inertia", 0) == 1.5 && at(model, "n_iter", 0) == 3.0 && sb_model_features(model) == 2, "what was taken");
     CHECK(sb_model_take(ctx, model, &usual, &err) == SB_ERR_STATE, "taken twice");
     sb_model *narrow = made(ctx, "kmeans");
     set(narrow, "n_clusters", "3");
@@ -813,6 +844,7 @@ int main(void) {
     test_null(ctx);
     test_file(ctx);
     test_tables(ctx);
+    test_sparse_tables(ctx);
     test_sparse(ctx);
     test_refused(ctx);
     test_kmeans();

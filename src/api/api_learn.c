@@ -93,6 +93,8 @@ sb_status sb_model_call_many(sb_context *ctx, const sb_model *model, const char 
     RETURN_INSIDE(sbi_model_call(ctx, model, method, &known, count, out, err));
 }
 
+int64_t sb_model_features(const sb_model *model) { return model && model->dtype ? sbi_model_size(model, "d") : -1; }
+
 int sb_model_fitted(const sb_model *model) { return model && model->dtype; }
 
 const char *sb_model_warnings(const sb_model *model) { return model && model->warnings ? model->warnings : ""; }
@@ -172,6 +174,13 @@ sb_status sb_table_read_words(sb_context *ctx, const char *path, sb_dtype dtype,
 }
 
 void sb_table_free(sb_table *table) { sbi_table_free(table); }
+
+sb_table *sb_table_target(const sb_table *table) { return table ? sbi_table_target(table) : NULL; }
+
+sb_status sb_table_widen(sb_context *ctx, sb_table *table, int64_t columns, sb_error *err) {
+    NEED(ctx); NEED(table);
+    RETURN_INSIDE(sbi_table_widen(ctx, table, columns, err));
+}
 
 const sb_array *sb_table_array(const sb_table *table) { return table ? sbi_table_array(table) : NULL; }
 

@@ -167,6 +167,9 @@ sb_status sbi_table_read(sb_context *ctx, const char *path, sb_dtype dtype, bool
 const char *sbi_table_word(const sb_table *table, int64_t column, int64_t number);
 sb_status sbi_table_labels(sb_context *ctx, sb_table *table, const char *column, const char *classes, sb_array **y, const char **names, sb_error *err);
 void sbi_table_free(sb_table *table);
+const char *sbi_table_member(const char *path); // the colon of FILE.npz:NAME, NULL where it is another path
+sb_table *sbi_table_target(const sb_table *table);
+sb_status sbi_table_widen(sb_context *ctx, sb_table *table, int64_t columns, sb_error *err);
 const sb_array *sbi_table_array(const sb_table *table);
 const char *sbi_table_name(const sb_table *table, int64_t column);
 sb_status sbi_table_split(sb_context *ctx, const sb_table *table, const char *column, sb_array **rest, sb_array **picked, sb_error *err);
