@@ -127,6 +127,7 @@ add_test(NAME onefile_syntax COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/te
 add_test(NAME support COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/test/test_support.py ${CMAKE_SOURCE_DIR})
 add_test(NAME golden_kept COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/test/test_golden.py)
 
+add_test(NAME compat COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/tools/compat.py $<TARGET_FILE:samebits_command> --check)
 add_test(NAME estimator_pages COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/tools/estimators.py --docs --check)
 if(TARGET samebits_python)
   add_test(NAME python COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/test/test_python.py ${CMAKE_BINARY_DIR})

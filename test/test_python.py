@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """test_python.py BUILD: the Python package against its own source rules, then, in an environment of its own with numpy and
-scikit-learn (and pandas, for set_output) from the package index (BUILD/venv, kept), python_cases.py.
+scikit-learn (and pandas, for set_output) from the package index (BUILD/venv, kept), python_cases.py and the guide (test_guide.py).
 
 The source rules: no arithmetic on data. What numpy is called for is on a list (conversion, shape, indexing), scipy is not
 imported, and no operator computes but on text and on constants. What it asks of Python is what pyproject.toml says (vermin; the
@@ -105,7 +105,10 @@ def main():
     faults += check_versions(python, build)
     print(*faults, sep="\n" if faults else "")
     path = {"PYTHONPATH": os.path.join(build, "python"), "PYTHONDONTWRITEBYTECODE": "1", "SAMEBITS_COMMAND": os.path.join(build, "samebits")}
-    return subprocess.run([python, os.path.join(ROOT, "test", "python_cases.py"), *sys.argv[2:]], env=dict(os.environ, **path)).returncode or bool(faults)
+    for test in (["python_cases.py", *sys.argv[2:]], ["test_guide.py", build]):
+        done = subprocess.run([python, os.path.join(ROOT, "test", test[0]), *test[1:]], env=dict(os.environ, **path))
+        faults += [test[0]] if done.returncode else []
+    return bool(faults)
 
 
 if __name__ == "__main__":
