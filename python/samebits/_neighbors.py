@@ -108,4 +108,4 @@ class RadiusNeighbors(Neighbors):
             raise ValueError(f'Unsupported mode, must be one of "connectivity", or "distance" but got {mode} instead')
         distances, indices, starts = self._near("radius_neighbors", X, "" if radius is None else f"radius={float(radius)!r}")
         values = np.array([1.0 for _ in range(indices.size)]) if mode == "connectivity" else distances
-        return csr_matrix((values, indices, starts), shape=(len(starts) - 1, self.n_samples_fit_))
+        return csr_matrix((values, indices, starts), shape=(len(starts[1:]), self.n_samples_fit_))
