@@ -39,6 +39,8 @@ def plan(build, options):
     yield "functions", "functions, every level", [program("functions")]
     for threads in many:
         yield "functions", f"functions, threads: {threads}", [program("functions"), "--threads", str(threads)]
+    if options.device:
+        yield "device", f"{options.device} beside our CPU device", [program("device"), "--device", options.device, *(["--processor"] if options.processor else [])]
     yield "numpy", "functions beside numpy", script("numpy", "--venv", options.peers, "--threads", str(options.threads))
     for path in sorted(glob.glob(os.path.join(ROOT, "bench", "bench_*.py"))):
         name = os.path.basename(path)[len("bench_"):-len(".py")]
@@ -62,6 +64,8 @@ def main():
     parser.add_argument("--build", default=os.path.join(ROOT, "build"))
     parser.add_argument("--peers", default=os.path.join(tempfile.gettempdir(), "samebits-peers"), metavar="FOLDER", help="of the throw-away environment")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), help="beside the runs on one (default: all)")
+    parser.add_argument("--device", metavar="D", help="bench it beside our CPU device, too: opencl:P.D, cuda:N, hip:N")
+    parser.add_argument("--processor", action="store_true", help="a device that runs on this machine's cores, timed by the processor's time")
     parser.add_argument("--pairs", type=int, help="instead of each bench's own number")
     parser.add_argument("--report", metavar="F")
     parser.add_argument("--json", metavar="F")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products and dots: bits against the definition of T3 and T2 written as plain loops here, at every level and several
-// thread counts; the case "row alone and in a batch"; bad input.
-#include "samebits.h"
+// thread counts, and by the kernels of other devices; the case "row alone and in a batch"; bad input.
+#include "array.h"
 #include "test.h"
 
 #include <math.h>
@@ -76,6 +76,17 @@ static sb_array *array(sb_context *ctx, int ndim, int64_t r, int64_t c, float *d
 static sb_context *contexts[64];
 static int context_count;
 
+// The CPU under another name, whose memory is said to be apart while a product is made: so the kernels whose tiles many lanes
+// share run at every level, also with their lanes reversed.
+static sbi_device elsewhere;
+
+static sb_status gemm(sb_context *ctx, const sb_gemm_options *o, const sb_array *a, const sb_array *b, const sb_array *bias, sb_array *c, sb_error *err) {
+    elsewhere.apart = true;
+    sb_status status = sb_gemm(ctx, o, a, b, bias, c, err);
+    elsewhere.apart = false;
+    return status;
+}
+
 static float *numbers(int64_t count, int kind) {
     float *x = malloc((size_t)(count + 1) * sizeof *x);
     for (int64_t i = 0; i < count; i++) {
@@ -97,7 +108,7 @@ static void check_product(product p) {
         sb_array *cc = array(ctx, 2, p.m, p.n, got), *ee = p.flags & 2 ? array(ctx, 1, p.n, 0, bias) : NULL;
         const sb_gemm_options o = {sizeof o, p.ta, p.tb, p.flags & 1, 0.3, p.flags >> 2 & 1};
         sb_error err = {0};
-        CHECK(sb_gemm(ctx, &o, aa, bb, ee, cc, &err) == SB_OK, "%s", err.message);
+        CHECK(gemm(ctx, &o, aa, bb, ee, cc, &err) == SB_OK, "%s", err.message);
         CHECK(memcmp(want, got, (size_t)(p.m * p.n) * 4) == 0 && got[p.m * p.n] == 77.0f,
               "%s, %d threads: %lld %lld %lld, transposed %d %d, flags %d, kind %d", sb_context_isa(ctx), sb_context_threads(ctx),
               (long long)p.m, (long long)p.n, (long long)p.k, p.ta, p.tb, p.flags, p.kind);
@@ -211,7 +222,7 @@ static void check_form(form f) {
         sb_array *cc = typed(ctx, f.result, ndim, f.batch, f.m, f.n, got), *ee = f.flags & 2 ? typed(ctx, f.result, 1, 0, 0, f.n, bias) : NULL;
         const sb_gemm_options o = {sizeof o, f.ta, f.tb, f.flags & 1, 0.3, f.flags >> 2 & 1};
         sb_error err = {0};
-        CHECK(sb_gemm(ctx, &o, aa, bb, ee, cc, &err) == SB_OK, "%s", err.message);
+        CHECK(gemm(ctx, &o, aa, bb, ee, cc, &err) == SB_OK, "%s", err.message);
         CHECK(memcmp(want, got, bytes) == 0 && ((char *)got)[bytes] == 0x55,
               "%s, %d threads: %lld of %lld %lld %lld, transposed %d %d, flags %d, shared %d, self %d, %s to %s", sb_context_isa(ctx),
               sb_context_threads(ctx), (long long)f.batch, (long long)f.m, (long long)f.n, (long long)f.k, f.ta, f.tb, f.flags,
@@ -267,14 +278,14 @@ static void check_rows(void) {
                 memcpy(many[r], x[r % 2], sizeof many[r]);
             }
             sb_array *xx = array(ctx, 2, batch, 2, many[0]), *yy = array(ctx, 2, batch, 4, y[0]);
-            CHECK(sb_gemm(ctx, &o, xx, ww, NULL, yy, NULL) == SB_OK, "batch %lld", (long long)batch);
+            CHECK(gemm(ctx, &o, xx, ww, NULL, yy, NULL) == SB_OK, "batch %lld", (long long)batch);
             for (int64_t r = 0; r < batch; r++) {
                 CHECK(memcmp(y[r], want[r % 2], sizeof y[r]) == 0, "%s: batch %lld, row %lld", sb_context_isa(ctx), (long long)batch, (long long)r);
             }
             float one[4]; // the row as a vector
             sb_array *v = array(ctx, 1, 2, 0, x[1]), *z = array(ctx, 1, 4, 0, one);
-            CHECK(sb_gemm(ctx, &o, v, ww, NULL, z, NULL) == SB_OK && memcmp(one, want[1], sizeof one) == 0, "vector");
-            CHECK(sb_gemm(ctx, NULL, ww, v, NULL, z, NULL) == SB_OK && memcmp(one, want[1], sizeof one) == 0, "vector on the right");
+            CHECK(gemm(ctx, &o, v, ww, NULL, z, NULL) == SB_OK && memcmp(one, want[1], sizeof one) == 0, "vector");
+            CHECK(gemm(ctx, NULL, ww, v, NULL, z, NULL) == SB_OK && memcmp(one, want[1], sizeof one) == 0, "vector on the right");
             sb_array_free(xx), sb_array_free(yy), sb_array_free(v), sb_array_free(z);
         }
         sb_array_free(ww);
@@ -361,6 +372,8 @@ static void check_refusals(void) {
 }
 
 int main(void) {
+    elsewhere = sbi_cpu;
+    elsewhere.name = "elsewhere";
     static const char *const levels[] = {NULL, "plain", "reverse", "v1", "v3", "v4", "neon"};
     static const int threads[] = {1, 2, 3, 7};
     for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
@@ -369,6 +382,10 @@ int main(void) {
             if (sb_context_new(&o, &contexts[context_count], NULL) == SB_OK) {
                 context_count++;
             }
+        }
+        const sb_context_options o = {.size = sizeof o, .isa = levels[i], .threads = 2};
+        if (sb_context_new(&o, &contexts[context_count], NULL) == SB_OK) {
+            contexts[context_count++]->device = &elsewhere;
         }
     }
     CHECK(context_count >= 12, "%d contexts", context_count);

@@ -29,6 +29,15 @@ static void tile_size(int64_t tiles, int64_t m, int64_t n, int64_t k, int64_t *r
     *columns = over == 1 ? n : ((n + over - 1) / over + 31) / 32 * 32; // whole vectors
 }
 
+// On a device whose groups are not threads of ours a tile is what its kernel's lanes share: the first of these whose half the
+// product fills.
+typedef struct group_tile {
+    int64_t rows, columns;
+    sbi_kernel_id f32, f64, wide;
+} group_tile;
+static const group_tile group_tiles[] = {{64, 64, SBI_ID_k_gemm_tile_f32, SBI_ID_k_gemm_tile_f64, SBI_ID_k_gemm_tile_wide},
+                                         {32, 32, SBI_ID_k_gemm_f32, SBI_ID_k_gemm_f64, SBI_ID_k_gemm_wide}};
+
 // What the kernels of products are launched with.
 typedef struct product {
     const sbi_op *op;
@@ -106,6 +115,13 @@ static sb_status gemm_kernels(sb_context *ctx, const sbi_op *op, sb_error *err) 
     const int64_t threads = sbi_pool_threads(ctx->pool), slices = apart ? (p.k + RUN - 1) / RUN : batch;
     tile_size(slices >= 4 * threads ? 1 : p.flags & FLAG_UPPER && threads > 1 ? 4 * threads : threads, p.m, p.n,
               p.k < RUN ? p.k : RUN, &p.rows, &p.columns);
+    if (ctx->device->apart) {
+        const group_tile *tile = group_tiles;
+        if (2 * p.m <= tile->rows || 2 * p.n <= tile->columns) tile++;
+        p.kernel = wide ? tile->wide : c->dtype == SB_F64 ? tile->f64 : tile->f32;
+        p.rows = tile->rows;
+        p.columns = tile->columns;
+    }
     if (!apart) return launch(ctx, &p, batch, p.flags, 0, 1, 0, c, err);
     sb_status status = SB_OK;
     for (int64_t i = 0; i < batch && status == SB_OK; i++) status = fold_runs(ctx, &p, i, err);

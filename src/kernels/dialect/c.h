@@ -43,6 +43,7 @@ typedef float f32;
 #define SBI_INDEPENDENT
 #define UNROLL
 #endif
+#define UNROLL_LANE // over an array that is in a lane's registers where lanes are threads
 #if defined(__GNUC__)
 #define SBI_UNUSED __attribute__((unused))
 #else

@@ -22,6 +22,8 @@ typedef unsigned char uint8_t;
 #define GROUP() ((i64)__builtin_amdgcn_workgroup_id_x())
 
 #define UNROLL _Pragma("unroll")
+#define UNROLL_LANE UNROLL
+#define SBI_LANES_ARE_THREADS
 #define PREFETCH(p) (void)(p)
 #define AHEAD(p) (void)(p)
 #define ATOMIC_ADD(p, x) (void)__hip_atomic_fetch_add(p, x, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT)
