@@ -49,6 +49,8 @@ def cases(np, names, short):
                 "GaussianNB": (samebits.naive_bayes.GaussianNB(), naive_bayes.GaussianNB(), "predict", lambda own, theirs: f"same {(own.predict(X) == theirs.predict(X)).mean():.6f}", classes),
                 "Ridge": (samebits.linear_model.Ridge(), linear_model.Ridge(), "predict", lambda own, theirs: f"apart {abs(own.coef_ - theirs.coef_).max():.1e}"),
                 "Lasso": (samebits.linear_model.Lasso(0.1), linear_model.Lasso(0.1), "predict", lambda own, theirs: f"rounds {own.n_iter_} {theirs.n_iter_}, gaps {own.dual_gap_:.1e} {theirs.dual_gap_:.1e}"),
+                **({"DBSCAN": (samebits.cluster.DBSCAN(eps=1.3 * d**0.5, min_samples=10), cluster.DBSCAN(eps=1.3 * d**0.5, min_samples=10), "fit_predict",
+                               lambda own, theirs: f"clusters {own.labels_.max() + 1} {theirs.labels_.max() + 1}, same {(own.labels_ == theirs.labels_).mean():.6f}")} if n <= 20_000 else {}),
                 "KMeans": (samebits.cluster.KMeans(8, init=X[:8].copy(), n_init=1, max_iter=20, tol=0), cluster.KMeans(8, init=X[:8].copy(), n_init=1, max_iter=20, tol=0),
                            "predict", lambda own, theirs: f"inertia {own.inertia_ / theirs.inertia_:.6f}, rounds {own.n_iter_} {theirs.n_iter_}"),
                 "KMeans++": (samebits.cluster.KMeans(8, n_init=1, max_iter=1, random_state=1), cluster.KMeans(8, n_init=1, max_iter=1, random_state=1),

@@ -123,28 +123,33 @@ KERNEL void NAME(k_neighbors)(GLOBAL const T *RESTRICT x, GLOBAL const T *RESTRI
     PHASE(l, 1) { have[row] = count; } LANE_END
 }
 
-// inside[n, points], rows `stride` apart: 1 where the distance is at most `radius`, else 0. top[n]: the most that s can be there. A group is a row.
+// inside[n, points], rows `stride` apart: 1 where the distance is at most `radius`, else 0. top[n]: the most that s can be there;
+// sure[n]: up to here it is so. A group is a row.
 KERNEL void NAME(k_within)(GLOBAL const T *RESTRICT x, GLOBAL const T *RESTRICT c, GLOBAL const T *RESTRICT product,
                            GLOBAL const f64 *RESTRICT squares, GLOBAL const f64 *RESTRICT norms, GLOBAL const f64 *RESTRICT top,
-                           GLOBAL uint8_t *RESTRICT inside, i64 points, i64 stride, i64 d, i32 kind, i32 filter, f64 radius, f64 p GROUP_PARAM) {
+                           GLOBAL const f64 *RESTRICT sure, GLOBAL uint8_t *RESTRICT inside, i64 points, i64 stride, i64 d, i32 kind, i32 filter, f64 radius, f64 p GROUP_PARAM) {
     SHARED f64 part[32];
     SHARED f64 upper[64];
     i64 row = GROUP();
     GLOBAL const T *from = x + row * d;
     GLOBAL const T *near = product + row * points;
     GLOBAL uint8_t *to = inside + row * stride;
-    f64 most = filter ? top[row] : K(0.0);
+    f64 most = filter ? top[row] : K(0.0), least = filter ? sure[row] : K(0.0);
     for (i64 j = 0; TOGETHER(j < points); j += 32) {
         i32 n = sbi_lanes(points - j, 32), any = !filter;
         WHEN(filter) {
-            PHASE(l, n) { part[l] = squares[j + l] - K(2.0) * (f64)near[j + l]; to[j + l] = 0; } PHASE_END
+            PHASE(l, n) {
+                f64 s = squares[j + l] - K(2.0) * (f64)near[j + l];
+                to[j + l] = (uint8_t)(s <= least);
+                part[l] = s <= least ? -SBI_LEAST_f64 : s;
+            } PHASE_END
             for (i32 i = 0; i < n; i++) any |= !(part[i] > most);
             PHASE(l, 1) {} PHASE_END
         }
         WHEN(any) {
             for (i32 i = 0; TOGETHER(i < n); i++) {
-                i32 out = filter && squares[j + i] - K(2.0) * (f64)near[j + i] > most;
-                WHEN(!out) {
+                f64 s = filter ? squares[j + i] - K(2.0) * (f64)near[j + i] : K(0.0);
+                WHEN(!filter || !(s > most || s <= least)) {
                     f64 far = NAME(sbi_far)(from, c + (j + i) * d, d, kind, p, norms[row], squares[j + i], part, upper);
                     PHASE(l, 1) { to[j + i] = (uint8_t)(sbi_reach(far, kind, p) <= radius); } LANE_END
                 }

@@ -84,7 +84,7 @@ static sb_status nearest_kernels(sb_context *ctx, const sbi_op *op, sb_error *er
         goto done;
     }
     if ((status = sbi_array_read(points, squares, (size_t)m * sizeof *squares, err))) goto done;
-    for (int64_t j = 0; j < m; j++) largest = squares[j] <= largest ? largest : squares[j]; // (NaN, too)
+    for (int64_t j = 0; j < m; j++) largest = largest != largest || squares[j] <= largest ? largest : squares[j]; // (NaN stays)
     for (int64_t first = 0; first < n && status == SB_OK; first += together) {
         const int64_t rows = n - first < together ? n - first : together;
         sb_array part = *x, norm = *norms, result = *product;

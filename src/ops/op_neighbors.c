@@ -4,7 +4,8 @@
 // Of Euclidean distances most points are ruled out by s_j = |c_j|^2 - 2 x.c_j, which differs from the squared distance less |x|^2 by
 // at most the bound of distance.cl. A point whose s passes D + slack, D the k-th squared distance so far and slack = two bounds - |x|^2,
 // is not among the k: its squared distance is above D. (The second bound is for the rounding of D - |x|^2 and of this sum.) Where
-// products may overflow slack is infinite, and all points are looked at. So no result depends on how rows and points are cut.
+// products may overflow slack is infinite, and all points are looked at. Within a radius it is the same with its square, a little more,
+// in place of D; and where s is below that square, a little less, by two bounds and |x|^2, the point is surely inside. So no result depends on how rows and points are cut.
 #include "check.h"
 #include "fold.h"
 
@@ -26,32 +27,36 @@ typedef struct search {
     sb_context *ctx;
     const sb_array *x, *c;
     int64_t n, m, d, rows, points; // rows and points at a time
-    sb_array *norms, *squares, *slack, *product;
+    sb_array *norms, *squares, *slack, *sure, *product;
     bool filters;
 } search;
 
 static void end_search(search *s) {
-    sb_array *const all[] = {s->norms, s->squares, s->slack, s->product};
+    sb_array *const all[] = {s->norms, s->squares, s->slack, s->sure, s->product};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) sbi_array_free(all[i]);
 }
 
-// slack[n] = more + two bounds - |x|^2.
+// slack[n] = more + two bounds - |x|^2, sure[n] = more - two bounds - |x|^2, each `more` a little farther.
 static sb_status fill_slack(search *s, double more, sb_error *err) {
     const bool narrow = s->x->dtype == SB_F32;
     const double u = narrow ? 0x1p-24 : 0x1p-53, eta = narrow ? 0x1p-149 : 0x1p-1074, limit = narrow ? 0x1p120 : 0x1p1000;
     const int64_t d = s->d, chunks = (d - 1) / 256 + 1, roundings = (d < 256 ? d : 256) + (chunks < 64 ? chunks : 64) + (chunks - 1) / 64 + 1;
     const double k = (double)roundings, slope = 2.0 * 1.01 * k * u / (1.0 - k * u), curve = 1.01 * 0x1p-53 * (double)(4 * d + 200);
     const double least = 4.0 * (k + (double)d) * eta;
+    double *below = sbi_allocate(&s->ctx->allocator, s->n, sizeof *below, err);
     double *norm = sbi_allocate(&s->ctx->allocator, s->n, sizeof *norm, err), *square = sbi_allocate(&s->ctx->allocator, s->m, sizeof *square, err);
     double largest = 0.0;
-    sb_status status = norm && square ? sbi_array_read(s->norms, norm, (size_t)s->n * sizeof *norm, err) : SB_ERR_MEMORY;
+    sb_status status = norm && square && below ? sbi_array_read(s->norms, norm, (size_t)s->n * sizeof *norm, err) : SB_ERR_MEMORY;
     if (status == SB_OK) status = sbi_array_read(s->squares, square, (size_t)s->m * sizeof *square, err);
-    for (int64_t j = 0; j < s->m && status == SB_OK; j++) largest = square[j] <= largest ? largest : square[j]; // (NaN, too)
+    for (int64_t j = 0; j < s->m && status == SB_OK; j++) largest = largest != largest || square[j] <= largest ? largest : square[j]; // (NaN stays)
     for (int64_t i = 0; i < s->n && status == SB_OK; i++) {
         const double size = __builtin_sqrt(norm[i]) * __builtin_sqrt(largest), bound = slope * size + curve * (norm[i] + largest) + least;
-        norm[i] = size <= limit ? more + 2.0 * bound - norm[i] : __builtin_inf();
+        below[i] = size <= limit && more < __builtin_inf() ? more * (1.0 - 0x1p-48) - 2.0 * bound - norm[i] : __builtin_nan(""); // (none is: a product may be -inf)
+        norm[i] = size <= limit ? more * (1.0 + 0x1p-48) + 2.0 * bound - norm[i] : __builtin_inf();
     }
+    if (status == SB_OK) status = sbi_array_write(s->sure, below, (size_t)s->n * sizeof *below, err);
     if (status == SB_OK) status = sbi_array_write(s->slack, norm, (size_t)s->n * sizeof *norm, err);
+    sbi_release(&s->ctx->allocator, below);
     sbi_release(&s->ctx->allocator, norm);
     sbi_release(&s->ctx->allocator, square);
     return status;
@@ -66,7 +71,8 @@ static sb_status begin_search(search *s, sb_context *ctx, const sb_array *x, con
     if ((status = sbi_scratch(ctx, SB_F64, s->n, &s->norms, err)) || (status = sbi_scratch(ctx, SB_F64, s->m, &s->squares, err)) ||
         (status = sbi_fold_squares(ctx, x, s->norms, err)) || (status = sbi_fold_squares(ctx, c, s->squares, err)) || !s->filters)
         return status;
-    if ((status = sbi_scratch(ctx, SB_F64, s->n, &s->slack, err)) || (status = sbi_scratch(ctx, x->dtype, s->rows * s->points, &s->product, err))) return status;
+    if ((status = sbi_scratch(ctx, SB_F64, s->n, &s->slack, err)) || (status = sbi_scratch(ctx, SB_F64, s->n, &s->sure, err)) ||
+        (status = sbi_scratch(ctx, x->dtype, s->rows * s->points, &s->product, err))) return status;
     return fill_slack(s, more, err);
 }
 
@@ -143,18 +149,19 @@ sb_status sbi_neighbors(sb_context *ctx, const sb_array *x, const sb_array *c, i
 
 static sb_status within_kernels(sb_context *ctx, const sbi_op *op, sb_error *err) {
     const int64_t n = op->n[N], m = op->n[M], d = op->n[D];
-    const double radius = op->r[0], square = radius * radius * (1.0 + 0x1p-48);
+    const double radius = op->r[0], square = radius * radius;
     search s;
     sb_status status;
     if (n == 0) return SB_OK;
     status = begin_search(&s, ctx, op->in[0], op->in[1], (sbi_metric)op->n[W_KIND], square, err);
     for (int64_t row = 0; row < n && status == SB_OK; row += s.rows) {
         const sb_array rows = some_rows(op->in[0], row, n - row < s.rows ? n - row : s.rows);
-        const sb_array *product = s.filters ? s.product : op->in[1], *top = s.filters ? s.slack : s.norms; // (else not read)
+        const sb_array *product = s.filters ? s.product : op->in[1], *top = s.filters ? s.slack : s.norms;
+        const sb_array *sure = s.filters ? s.sure : s.norms; // (else not read)
         for (int64_t first = 0; first < m && status == SB_OK; first += s.points) {
             const sb_array points = some_rows(op->in[1], first, m - first < s.points ? m - first : s.points);
             const sbi_arg args[] = {{.in = rows.data}, {.in = points.data}, {.in = product->data}, FROM(s.squares, first), FROM(s.norms, row),
-                                    FROM(top, row), TO(op->out[0], row * m + first), SBI_INT(points.shape[0]), SBI_INT(m), SBI_INT(d),
+                                    FROM(top, row), FROM(sure, row), TO(op->out[0], row * m + first), SBI_INT(points.shape[0]), SBI_INT(m), SBI_INT(d),
                                     SBI_INT(op->n[W_KIND]), SBI_INT(s.filters), SBI_REAL(radius), SBI_REAL(op->r[1])};
             status = multiply(&s, &rows, &points, err);
             if (status == SB_OK) status = sbi_launch(ctx, SBI_TYPED(op->in[0]->dtype, k_within), rows.shape[0], args, err);

@@ -12,7 +12,7 @@
 // as near to the one whose values come first, compared one after another. So labels do not depend on the order of the rows, but for
 // their numbers.
 //
-// Cost: distances of all pairs, then once more of half the pairs of cores, then of the other rows to cores; memory for 2^26 of
+// Cost: distances of all pairs, then once more of half the pairs of cores, then of the other rows to cores; memory for 2^24 of
 // them at a time, a byte each.
 //
 // What can go wrong. scikit-learn gives a row between two clusters to the one it comes upon first; such labels may differ. Every
@@ -48,7 +48,7 @@ static sb_array rows_of(const sb_array *x, int64_t first, int64_t count) { // a 
 typedef void (*take_row)(clustering *c, int64_t row, int64_t count, const uint8_t *near);
 
 static sb_status each_row(clustering *c, const sb_array *x, bool below, take_row take, sb_error *err) {
-    const int64_t n = x->shape[0], most = (INT64_C(1) << 26) / n, together = most < 1 ? 1 : most < n ? most : n;
+    const int64_t n = x->shape[0], most = (INT64_C(1) << 24) / n, together = most < 1 ? 1 : most < n ? most : n;
     sb_status status = SB_OK;
     if (!(c->seen = sbi_allocate(&c->ctx->allocator, together * n, 1, err))) return SB_ERR_MEMORY;
     for (int64_t first = 0; first < n && status == SB_OK; first += together) {
