@@ -30,10 +30,11 @@ def table(np, n, d, dtype, centres=8):
 
 
 def cases(np, names, short):
-    from sklearn import cluster, decomposition, linear_model, naive_bayes, preprocessing
+    from sklearn import cluster, decomposition, linear_model, mixture, naive_bayes, preprocessing
     import samebits.cluster
     import samebits.decomposition
     import samebits.linear_model
+    import samebits.mixture
     import samebits.naive_bayes
     import samebits.preprocessing
     shapes = [(100_000, 16), (20_000, 220)] if short else [(1_000_000, 16), (200_000, 220), (20_000, 2_000)]
@@ -59,6 +60,9 @@ def cases(np, names, short):
                         lambda own, theirs: f"variance {own.explained_variance_.sum() / theirs.explained_variance_.sum():.9f}"),
                 "TruncatedSVD": (samebits.decomposition.TruncatedSVD(10, random_state=1), decomposition.TruncatedSVD(10, random_state=1), "transform",
                                  lambda own, theirs: f"squares {(own.singular_values_ ** 2).sum() / (theirs.singular_values_ ** 2).sum():.9f}"),
+                "GaussianMixture": (samebits.mixture.GaussianMixture(8, max_iter=5, tol=0, init_params="random_from_data", means_init=X[:8].copy(), random_state=1),
+                                    mixture.GaussianMixture(8, max_iter=5, tol=0, init_params="random_from_data", means_init=X[:8].copy(), random_state=1), "predict",
+                                    lambda own, theirs: f"likelihood {own.lower_bound_:.9f} {theirs.lower_bound_:.9f}"),
             }
             for name, (own, theirs, method, quality, *target) in kinds.items():
                 if not names or name in names:

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse
 import sklearn.datasets
-from sklearn import base, cluster, decomposition, impute, linear_model, naive_bayes, preprocessing
+from sklearn import base, cluster, decomposition, impute, linear_model, mixture, naive_bayes, preprocessing
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -31,6 +31,7 @@ from samebits.cluster import KMeans
 from samebits.decomposition import PCA, TruncatedSVD
 from samebits.impute import SimpleImputer
 from samebits.linear_model import ElasticNet, Lasso, LinearRegression, Ridge
+from samebits.mixture import GaussianMixture
 from samebits.naive_bayes import GaussianNB
 from samebits.neighbors import KNeighborsClassifier, NearestNeighbors
 from samebits.preprocessing import MinMaxScaler, StandardScaler
@@ -288,6 +289,37 @@ def subspaces():
     check(apart(own.inverse_transform(own.transform(low)), low) < 1e-11 and own.noise_variance_ < 1e-12, "a matrix of rank 4")
 
 
+def mixtures():
+    X = sklearn.datasets.load_iris().data
+    starts = {"full": np.array([4.0 * np.eye(4)] * 3), "tied": 4.0 * np.eye(4), "diag": np.full((3, 4), 4.0), "spherical": np.full(3, 4.0)}
+    for data, bound in ((X, 1e-9), (X.astype(np.float32), 1e-4)):
+        for kind, precisions in starts.items():
+            given = {"n_components": 3, "covariance_type": kind, "means_init": X[[0, 60, 120]], "weights_init": [0.3, 0.3, 0.4], "precisions_init": precisions, "max_iter": 500, "tol": 1e-7}
+            own, theirs = GaussianMixture(**given).fit(data), mixture.GaussianMixture(**given).fit(X)
+            check(own.converged_ is True and own.n_iter_ == theirs.n_iter_ and apart(own.lower_bounds_, theirs.lower_bounds_) < bound, f"{kind}: rounds")
+            for name in ("weights_", "means_", "covariances_", "precisions_cholesky_"):
+                check(apart(getattr(own, name), getattr(theirs, name)) < bound and getattr(own, name).dtype == data.dtype, f"{kind}: {name}")
+            check(apart(own.precisions_ / theirs.precisions_, 1.0) < 100 * bound and np.array_equal(own.predict(data), theirs.predict(X)), f"{kind}: labels")
+            check(apart(own.predict_proba(data), theirs.predict_proba(X)) < bound and apart(own.score_samples(data), theirs.score_samples(X)) < bound, f"{kind}: densities")
+            check(abs(own.aic(data) - theirs.aic(X)) < 150 * bound and abs(own.bic(data) - theirs.bic(X)) < 150 * bound and abs(own.score(data) - theirs.score(X)) < bound, f"{kind}: criteria")
+            drawn, labels = own.sample(20000)
+            one, covariance = drawn[labels == 1], {"full": own.covariances_[-2], "tied": own.covariances_}.get(kind)
+            covariance = np.diag(np.broadcast_to(own.covariances_[1], 4)) if covariance is None else covariance
+            check(drawn.dtype == data.dtype and labels.tolist() == sorted(labels.tolist()) and apart(np.bincount(labels) / 20000, own.weights_) < 0.015, f"{kind}: a sample's labels")
+            check(apart(one.mean(axis=0), own.means_[1]) < 0.05 and apart(np.cov(one.T), covariance) < 0.05, f"{kind}: a sample")
+            check(np.array_equal(own.sample(7)[0], own.sample(7)[0]) and len(own.sample()[0]) == 1, f"{kind}: drawn again")
+        for kind in ("full", "diag"):
+            other = mixture.GaussianMixture(3, covariance_type=kind, random_state=1, max_iter=300).fit(X)
+            for init in ("kmeans", "k-means++", "random", "random_from_data"):
+                best = GaussianMixture(3, covariance_type=kind, init_params=init, n_init=4, random_state=1, max_iter=300).fit(data)
+                check(best.lower_bound_ > other.lower_bound_ - 0.1 and np.diff(best.lower_bounds_).min() > -1e-9, f"{kind} {init}: {best.lower_bound_} {other.lower_bound_}")
+    warm = GaussianMixture(3, max_iter=2, tol=0, warm_start=True, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        first = warm.fit(X).lower_bound_
+        check(warm.fit(X).lower_bound_ > first and warm.fit_predict(X).shape == (150,), "warm start")
+
+
 def sparse_data():
     X, y = sklearn.datasets.load_diabetes(return_X_y=True)
     X = np.where(np.arange(X.size).reshape(X.shape) % 3 == 0, X, 0.0)
@@ -317,7 +349,9 @@ def same_bits():
             lambda: PCA(4, random_state=5),
             lambda: PCA(4, svd_solver="full", random_state=5),
             lambda: PCA(4, svd_solver="randomized", random_state=5, whiten=True),
-            lambda: TruncatedSVD(3, random_state=6)):
+            lambda: TruncatedSVD(3, random_state=6),
+            lambda: GaussianMixture(3, random_state=7),
+            lambda: GaussianMixture(3, covariance_type="tied", init_params="random", random_state=7)):
         digests = set()
         for threads in (1, 2, 3, 8):
             with samebits.config_context(threads=threads):
@@ -539,6 +573,7 @@ def takeover():
             (preprocessing.MinMaxScaler(feature_range=(-1, 2), clip=True).fit(X), X), (preprocessing.MinMaxScaler().fit(narrow), narrow),
             (impute.SimpleImputer(add_indicator=True).fit(X.where(X > -0.1)), X.where(X > -0.05)), (impute.SimpleImputer(strategy="median").fit(X), X),
             (naive_bayes.GaussianNB().fit(X, np.array(["low", "middle", "high"])[np.digitize(y, [100, 200])]), X), (naive_bayes.GaussianNB().fit(narrow, y > 100), narrow),
+            *((mixture.GaussianMixture(2, covariance_type=kind, random_state=0).fit(X), X) for kind in ("full", "tied", "diag", "spherical")),
             (make_pipeline(preprocessing.StandardScaler(), "passthrough", linear_model.LinearRegression()).fit(X, y), X),
             (make_pipeline(StandardScaler(), cluster.KMeans(3, random_state=0)).fit(X), X)):
         own = samebits.from_sklearn(theirs)
@@ -585,6 +620,8 @@ def errors():
             (lambda: KMeans().predict([[1.0]]), NotFittedError, "not fitted"), (lambda: Ridge(-1.0).fit([[1.0]], [1.0]), ValueError, "alpha"),
             (lambda: PCA(3).fit([[1.0, 2.0], [2.0, 1.0]]), ValueError, "between 1 and min(n_samples, n_features)=2"), (lambda: PCA(2.5).fit(np.eye(3)), ValueError, "n_components"),
             (lambda: PCA(1).fit(np.eye(3)).inverse_transform(np.eye(3)), ValueError, "expecting 1 features"),
+            (lambda: GaussianMixture(3).fit(np.eye(2)), ValueError, "Expected n_samples >= n_components"), (lambda: GaussianMixture(1).fit(np.eye(2)).sample(0), ValueError, "n_samples"),
+            (lambda: GaussianMixture(2, precisions_init=np.ones((3, 2, 2))).fit(np.eye(2)), ValueError, "precisions_init"),
             (lambda: TruncatedSVD(3).fit([[1.0, 2.0], [2.0, 1.0]]), ValueError, "must be <= n_features(2)"),
             (lambda: LinearRegression().fit([[1.0]], None), ValueError, "requires y"), (lambda: samebits.load("/nowhere"), OSError, "nowhere"),
             (lambda: MinMaxScaler((1, 0)).fit([[1.0]]), ValueError, "Minimum of desired feature range must be smaller than maximum. Got (1, 0)"),
@@ -625,6 +662,7 @@ if __name__ == "__main__":
     imputed()
     classifiers()
     subspaces()
+    mixtures()
     python_neighbors.run(check)
     sparse_data()
     same_bits()

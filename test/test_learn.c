@@ -649,6 +649,71 @@ static void test_components(void) {
     }
 }
 
+// ---- mixtures
+
+static void test_mixture(void) {
+    static const char *const kinds[] = {"full", "tied", "diag", "spherical"}, *const starts[] = {"kmeans", "k-means++", "random", "random_from_data"};
+    enum { N = 240 };
+    double rows[2 * N], firsts[4][8] = {{0}};
+    for (int i = 0; i < N; i++) { // two groups of different shape
+        const double u = (double)(i * 37 % 101) / 101.0 - 0.5, v = (double)(i * 53 % 89) / 89.0 - 0.5;
+        rows[2 * i] = i % 3 ? u : 6.0 + 2.0 * v;
+        rows[2 * i + 1] = i % 3 ? 2.0 * u + v : 3.0 * u - v;
+    }
+    EACH_CONTEXT(c) {
+        if (c.threads != 1 && c.threads != 3) continue;
+        sb_array *x = array_of(c.ctx, SB_F64, 2, SHAPE(N, 2), rows), *few = array_of(c.ctx, SB_F64, 2, SHAPE(3, 2), rows), *one = array_of(c.ctx, SB_F64, 2, SHAPE(1, 2), rows);
+        for (int i = 0; i < 4; i++) {
+            sb_model *model = made(c.ctx, "gaussian_mixture");
+            set(model, "n_components", "2");
+            set(model, "covariance_type", kinds[i]);
+            set(model, "init_params", starts[i]);
+            set(model, "tol", "1e-9");
+            set(model, "max_iter", "300");
+            set(model, "random_state", "5");
+            CHECK(FITS(model, "fit", .x = x) && at(model, "converged", 0) == 1.0, "%s: %s", kinds[i], err.message);
+            const int64_t rounds = (int64_t)at(model, "n_iter", 0);
+            for (int64_t r = 1; r < rounds; r++)
+                CHECK(at(model, "lower_bounds", r) > at(model, "lower_bounds", r - 1) - 1e-12, "%s: the likelihood falls in round %lld", kinds[i], (long long)r);
+            CHECK(at(model, "lower_bounds", rounds - 1) == at(model, "lower_bound", 0) && off(at(model, "weights", 0) + at(model, "weights", 1), 1.0) < 1e-15, "%s", kinds[i]);
+            double shares[2 * N], likelihood[N], sample[10];
+            int64_t labels[N], of_sample[5];
+            sb_array *a = called(c.ctx, model, "predict_proba", x), *b = called(c.ctx, model, "predict", x), *l = called(c.ctx, model, "score_samples", x);
+            CHECK(sb_array_read(a, shares, sizeof shares, &err) == SB_OK && sb_array_read(b, labels, sizeof labels, &err) == SB_OK &&
+                  sb_array_read(l, likelihood, sizeof likelihood, &err) == SB_OK, "%s", err.message);
+            for (int j = 0; j < N; j++)
+                CHECK(off(shares[2 * j] + shares[2 * j + 1], 1.0) < 1e-15 && (shares[2 * j + 1] > shares[2 * j]) == (labels[j] == 1), "%s: row %d", kinds[i], j);
+            const sb_data draws = {.size = sizeof draws, .rows = 5}, none = {.size = sizeof none};
+            sb_array *s = NULL, *of = NULL;
+            CHECK(sb_model_call(c.ctx, model, "sample", &draws, &s, &err) == SB_OK && sb_model_call(c.ctx, model, "sample_labels", &draws, &of, &err) == SB_OK &&
+                  sb_array_read(s, sample, sizeof sample, &err) == SB_OK && sb_array_read(of, of_sample, sizeof of_sample, &err) == SB_OK, "%s", err.message);
+            for (int j = 1; j < 5; j++) CHECK(of_sample[j] >= of_sample[j - 1], "%s: a sample is sorted", kinds[i]);
+            double *first = firsts[i], now[8] = {at(model, "means", 0), at(model, "means", 3), at(model, "covariances", 0), at(model, "lower_bound", 0), likelihood[7], shares[9], sample[0], sample[9]};
+            for (int j = 0; j < 8; j++) CHECK(first[j] == 0.0 || first[j] == now[j], "%s: number %d by level and threads", kinds[i], j);
+            memcpy(first, now, sizeof now);
+            CHECK(sb_model_call(c.ctx, model, "sample", &none, &s, &err) == SB_ERR_ARGUMENT && strcmp(err.argument, "rows") == 0, "%s", err.message);
+            sb_array_free(a), sb_array_free(b), sb_array_free(l), sb_array_free(s), sb_array_free(of);
+            sb_model_free(model);
+        }
+        sb_model *model = made(c.ctx, "gaussian_mixture");
+        CHECK(!FITS(model, "fit", .x = one) && err.status == SB_ERR_ARGUMENT && strstr(err.message, "minimum of 2"), "%s", err.message);
+        set(model, "n_components", "4");
+        CHECK(!FITS(model, "fit", .x = few) && strstr(err.message, "n_components = 4, n_samples = 3"), "%s", err.message);
+        set(model, "n_components", "2");
+        set(model, "reg_covar", "0");
+        set(model, "init_params", "random_from_data");
+        CHECK(!FITS(model, "fit", .x = few) && strstr(err.message, "ill-defined empirical covariance"), "%s", err.message);
+        set(model, "reg_covar", "1e-6");
+        sb_array *w = array_of(c.ctx, SB_F64, 1, SHAPE(2), (const double[]){0.5, 0.6}), *p = array_of(c.ctx, SB_F64, 3, SHAPE(2, 2, 2), (const double[]){1, 0, 0, 1, 1, 2, 2, 1});
+        CHECK(sb_model_set_array(c.ctx, model, "weights_init", w, &err) == SB_OK && !FITS(model, "fit", .x = x) && strstr(err.message, "normalized"), "%s", err.message);
+        set(model, "weights_init", "none");
+        CHECK(sb_model_set_array(c.ctx, model, "precisions_init", w, &err) == SB_OK && !FITS(model, "fit", .x = x) && err.status == SB_ERR_SHAPE, "%s", err.message);
+        CHECK(sb_model_set_array(c.ctx, model, "precisions_init", p, &err) == SB_OK && !FITS(model, "fit", .x = x) && strstr(err.message, "positive-definite"), "%s", err.message);
+        sb_model_free(model);
+        sb_array_free(x), sb_array_free(few), sb_array_free(one), sb_array_free(w), sb_array_free(p);
+    }
+}
+
 // ---- memory: every request refused in turn is a named error, and nothing is left over
 
 typedef struct purse { long left, live; } purse; // requests until one is refused (negative: never), blocks in use
@@ -808,7 +873,11 @@ static void test_memory(void) {
         {"pca", "svd_solver", "randomized"},
         {"pca", "n_components", "mle"},
         {"pca", "whiten", "true"},
-        {"truncated_svd", "n_components", "3"}};
+        {"truncated_svd", "n_components", "3"},
+        {"gaussian_mixture", "n_components", "2"},
+        {"gaussian_mixture", "covariance_type", "tied"},
+        {"gaussian_mixture", "covariance_type", "diag"},
+        {"gaussian_mixture", "init_params", "k-means++"}};
     for (size_t i = 0; i < sizeof lives / sizeof *lives; i++) {
         bool whole = false;
         long refused = 0;
@@ -854,6 +923,7 @@ int main(void) {
     test_least_squares();
     test_take(ctx);
     test_components();
+    test_mixture();
     test_memory();
     sb_context_free(ctx);
     clear(folder);

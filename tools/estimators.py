@@ -240,6 +240,8 @@ def class_text(a):
     lines += [f"        self.{p['name']} = {p['name']}" for p in parameters]
     for m in methods:
         lines += [""] + method_text(a, m) if m["name"] not in WRITTEN else []
+    if a["kind"] == "density" and any(m["name"] == "predict" for m in methods):
+        lines += ["", "    def fit_predict(self, X, y=None):", '        """fit, then predict on the same X."""', "        return self.fit(X).predict(X)"]
     return lines
 
 

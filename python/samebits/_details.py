@@ -9,7 +9,15 @@ from sklearn.impute import MissingIndicator
 
 def draws(estimator):
     """Whether a fit draws numbers, so that it needs a seed."""
-    return getattr(estimator, "selection", "random") == "random"
+    exact = getattr(estimator, "svd_solver", "auto") in ("full", "covariance_eigh", "arpack") or getattr(estimator, "algorithm", "") == "arpack"
+    return getattr(estimator, "selection", "random") == "random" and not exact
+
+
+def starts(estimator):
+    """Parameters in whose place a fit takes other ones: with warm_start, what the last one found."""
+    if getattr(estimator, "warm_start", False) and hasattr(estimator, "precisions_"):
+        return {"weights_init": estimator.weights_, "means_init": estimator.means_, "precisions_init": estimator.precisions_, "n_init": 1}
+    return {}
 
 
 def before_fit(estimator, X, y):
@@ -30,6 +38,9 @@ def after_fit(estimator):
             estimator.n_samples_seen_ = int(one) if one.is_integer() else one
     if hasattr(estimator, "n_samples_fit_"):
         _name_metric(estimator)
+    if name == "GaussianMixture":
+        estimator.converged_ = bool(estimator.converged_)
+        estimator.lower_bounds_ = estimator.lower_bounds_.tolist()
     if name == "SimpleImputer":
         estimator.indicator_ = _indicator(estimator) if estimator.add_indicator else None
     if isinstance(estimator, RegressorMixin) and hasattr(estimator, "coef_") and not estimator.fit_intercept and not np.ndim(estimator.intercept_):
@@ -75,7 +86,9 @@ def _say_what_is_left_out(estimator):
 
 
 def result(estimator, method, out):
-    """Classes by their names."""
+    """Classes by their names; rows of a sample with where they come from."""
+    if method == "sample":
+        return out, estimator._model.call("sample_labels", None, rows=len(out))  # pylint: disable=protected-access
     if method == "transform" and hasattr(estimator, "statistics_"):
         _say_what_is_left_out(estimator)
     if method == "predict" and "classes" in estimator._input.split():  # pylint: disable=protected-access

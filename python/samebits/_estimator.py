@@ -126,8 +126,9 @@ class Estimator(BaseEstimator):
 
     def _new_model(self):
         model = _library.Model(self._algorithm)
+        starts = _details.starts(self)
         for name in self._sent:
-            value = getattr(self, name)
+            value = starts.get(name, getattr(self, name))
             if name == "random_state" and not _details.draws(self):
                 value = None
             elif name == "random_state":

@@ -56,6 +56,10 @@ KINDS = {
                       {"indicator_features": lambda f: f.indicator_.features_ if f.indicator_ else None}),
     "KMeans": ("cluster_centers_", {"n": lambda f: len(f.labels_)}, {}),
     "PCA": ("components_", {"k": lambda f: len(f.components_)}, {}),
+    "GaussianMixture": ("means_", {
+        "each": lambda f: -1 if f.covariance_type == "tied" else f.n_components, "row": lambda f: -1 if f.covariance_type == "spherical" else f.n_features_in_,
+        "column": lambda f: f.n_features_in_ if f.covariance_type in ("full", "tied") else -1, "rounds": lambda f: len(f.lower_bounds_)}, {
+        "converged": lambda f: int(f.converged_)}),
     "TruncatedSVD": ("components_", {"k": lambda f: len(f.components_)}, {}),
     "StandardScaler": (None, {}, {
         "mean": lambda f: _filled(0.0, range(f.n_features_in_)) if f.mean_ is None else f.mean_,

@@ -63,6 +63,11 @@ sb_status sbi_write_reals(sb_context *ctx, const double *values, sb_array *to, s
     return status;
 }
 
+sb_status sbi_array_of(sb_context *ctx, int ndim, const int64_t *shape, const double *values, sb_array **out, sb_error *err) {
+    sb_status status = sbi_array_new(ctx, SB_F64, ndim, shape, out, err);
+    return status ? status : sbi_array_write(*out, values, (size_t)(*out)->size * sizeof *values, err);
+}
+
 sb_status sbi_array_as(sb_context *ctx, sb_dtype dtype, const sb_array *x, const sb_array **out, sb_array **made, sb_error *err) {
     double *numbers = NULL;
     sb_array *copy = NULL;

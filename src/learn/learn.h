@@ -128,6 +128,25 @@ sb_status sbi_model_numbers(const sb_model *model, const char *name, double **ou
 sb_status sbi_write_reals(sb_context *ctx, const double *values, sb_array *to, sb_error *err); // rounded to to's dtype
 // x, or where its dtype is another real one a new array *made (to be freed) of the same numbers, rounded once.
 sb_status sbi_array_as(sb_context *ctx, sb_dtype dtype, const sb_array *x, const sb_array **out, sb_array **made, sb_error *err);
+// An array of doubles of the host; the caller's.
+sb_status sbi_array_of(sb_context *ctx, int ndim, const int64_t *shape, const double *values, sb_array **out, sb_error *err);
+// Rows first .. first + count - 1 of a; a in other axes, as a vector where `columns` is 0. Without an owner: not to be freed, nor to
+// outlive a.
+static inline sb_array sbi_some_rows(const sb_array *a, int64_t first, int64_t count) {
+    sb_array part = *a;
+    const int64_t row = a->ndim > 1 ? a->shape[1] : 1;
+    part.shape[0] = count;
+    part.size = count * row;
+    part.data = a->data + first * row * (int64_t)sbi_dtype_size(a->dtype);
+    return part;
+}
+static inline sb_array sbi_shaped(sb_array a, int64_t rows, int64_t columns) {
+    a.ndim = columns ? 2 : 1;
+    a.shape[0] = rows;
+    a.shape[1] = columns;
+    a.size = rows * (columns ? columns : 1);
+    return a;
+}
 // The dense matrix of a CSR one (samebits.h, sb_data), of x's dtype. A matrix that is none: SB_ERR_ARGUMENT or SB_ERR_SHAPE.
 sb_status sbi_dense_of(sb_context *ctx, const sb_data *data, sb_array **out, sb_error *err);
 // S (T2) of terms of the host.

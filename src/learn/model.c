@@ -445,7 +445,7 @@ static sb_status check_array_parameters(const sbi_call *call, sb_error *err) {
         const sb_array *array = model->values[p - model->algorithm.parameters].array;
         int64_t shape[SB_MAX_DIMS];
         int ndim;
-        if (!array) continue;
+        if (!array || !*sbi_row_array(p->type)) continue; // (without a shape in its row: the algorithm looks)
         sb_status status = shape_of(model, p->name, sbi_row_array(p->type), call->n, &ndim, shape, err);
         bool same = ndim == array->ndim;
         for (int i = 0; same && i < ndim; i++) same = shape[i] == array->shape[i];

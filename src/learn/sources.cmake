@@ -21,6 +21,8 @@ foreach(name
   linear/least_squares
   linear/linear_regression
   linear/ridge
+  mixture/gaussian_mixture
+  mixture/normals
   naive_bayes/gaussian_nb
   neighbors/kneighbors
   neighbors/nearest_neighbors

@@ -27,7 +27,7 @@
 //
 // What can go wrong. Fewer distinct rows than clusters: some clusters stay empty, which a warning says. Every start ends in a
 // local optimum of its own. n_clusters beyond the rows is refused.
-#include "learn.h"
+#include "kmeans.h"
 
 #include <string.h>
 
@@ -186,6 +186,19 @@ static sb_status begin(start *s, int64_t number, sb_error *err) {
     if (status == SB_OK) status = take_rows(s, rows, s->k, s->centres, err);
     sbi_release(&s->ctx->allocator, u);
     sbi_release(&s->ctx->allocator, rows);
+    return status;
+}
+
+sb_status sbi_kmeans_careful_rows(const sbi_call *call, int64_t k, int64_t number, int64_t *rows, sb_error *err) {
+    start s = {.call = call, .ctx = call->ctx, .n = call->n, .d = call->d, .k = k};
+    double *u = NULL;
+    s.term = sbi_allocate(&s.ctx->allocator, s.n, sizeof *s.term, err);
+    s.running = sbi_allocate(&s.ctx->allocator, s.n, sizeof *s.running, err);
+    sb_status status = s.term && s.running ? draws(&s, number, 1 + (k - 1) * trials_of(k), &u, err) : SB_ERR_MEMORY;
+    if (status == SB_OK) status = draw_careful(&s, u, rows, err);
+    sbi_release(&s.ctx->allocator, u);
+    sbi_release(&s.ctx->allocator, s.term);
+    sbi_release(&s.ctx->allocator, s.running);
     return status;
 }
 

@@ -4,11 +4,6 @@
 
 enum { BLOCK = 4096 };
 
-sb_status sbi_array_of(sb_context *ctx, int ndim, const int64_t *shape, const double *values, sb_array **out, sb_error *err) {
-    sb_status status = sbi_array_new(ctx, SB_F64, ndim, shape, out, err);
-    return status ? status : sbi_array_write(*out, values, (size_t)(*out)->size * sizeof *values, err);
-}
-
 static sb_status column_means(sb_context *ctx, const sb_array *x, double *means, sb_error *err) {
     sb_array *variance = NULL, *mean = NULL;
     sb_status status = sbi_array_new(ctx, x->dtype, 1, &x->shape[1], &variance, err);

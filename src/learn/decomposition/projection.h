@@ -1,21 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What estimators of subspaces share: rows of an array, scatter matrices, rows projected a block at a time.
+// What estimators of subspaces share: moments, scatter matrices, rows projected a block at a time.
 #ifndef SBI_PROJECTION_H
 #define SBI_PROJECTION_H
 
 #include "learn.h"
 
-// Rows first .. first + count - 1 of a, without an owner: not to be freed, nor to outlive a.
-static inline sb_array sbi_some_rows(const sb_array *a, int64_t first, int64_t count) {
-    sb_array part = *a;
-    const int64_t row = a->ndim > 1 ? a->shape[1] : 1;
-    part.shape[0] = count;
-    part.size = count * row;
-    part.data = a->data + first * row * (int64_t)sbi_dtype_size(a->dtype);
-    return part;
-}
-// An array of doubles of the host; the caller's.
-sb_status sbi_array_of(sb_context *ctx, int ndim, const int64_t *shape, const double *values, sb_array **out, sb_error *err);
 // means[d] and squares[d], S((x - mean)^2) (T2), in binary64, of the host. squares NULL: the means alone, the same and sooner.
 sb_status sbi_column_moments(sb_context *ctx, const sb_array *x, double *means, double *squares, sb_error *err);
 // gram[d, d], float64, = sum of (x - mean)(x - mean)^T over the rows of x; mean float64 [d].
