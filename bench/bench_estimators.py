@@ -43,6 +43,7 @@ def cases(np, names, short):
             X = table(np, n, d, dtype)
             y = (X @ np.ones(d, dtype) + X[:, 0]).astype(dtype)
             classes = (y > 0).astype(int) + (y > d)
+            mixed = (y + y.std() * np.random.default_rng(1).normal(size=n) > y.mean()).astype(int) # (no score separates them)
             kinds = {
                 "StandardScaler": (samebits.preprocessing.StandardScaler(), preprocessing.StandardScaler(), "transform", lambda own, theirs: ""),
                 "LinearRegression": (samebits.linear_model.LinearRegression(), linear_model.LinearRegression(), "predict",
@@ -52,6 +53,8 @@ def cases(np, names, short):
                 "Lasso": (samebits.linear_model.Lasso(0.1), linear_model.Lasso(0.1), "predict", lambda own, theirs: f"rounds {own.n_iter_} {theirs.n_iter_}, gaps {own.dual_gap_:.1e} {theirs.dual_gap_:.1e}"),
                 **({"DBSCAN": (samebits.cluster.DBSCAN(eps=1.3 * d**0.5, min_samples=10), cluster.DBSCAN(eps=1.3 * d**0.5, min_samples=10), "fit_predict",
                                lambda own, theirs: f"clusters {own.labels_.max() + 1} {theirs.labels_.max() + 1}, same {(own.labels_ == theirs.labels_).mean():.6f}")} if n <= 20_000 else {}),
+                "LogisticRegression": (samebits.linear_model.LogisticRegression(), linear_model.LogisticRegression(), "predict",
+                                       lambda own, theirs: f"rounds {own.n_iter_[0]} {theirs.n_iter_[0]}", mixed),
                 "KMeans": (samebits.cluster.KMeans(8, init=X[:8].copy(), n_init=1, max_iter=20, tol=0), cluster.KMeans(8, init=X[:8].copy(), n_init=1, max_iter=20, tol=0),
                            "predict", lambda own, theirs: f"inertia {own.inertia_ / theirs.inertia_:.6f}, rounds {own.n_iter_} {theirs.n_iter_}"),
                 "KMeans++": (samebits.cluster.KMeans(8, n_init=1, max_iter=1, random_state=1), cluster.KMeans(8, n_init=1, max_iter=1, random_state=1),

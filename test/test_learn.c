@@ -866,6 +866,7 @@ static void test_memory(void) {
         {"linear_regression", NULL, NULL},
         {"ridge", NULL, NULL},
         {"lasso", NULL, NULL},
+        {"logistic_regression", "max_iter", "3"},
         {"elastic_net", NULL, NULL},
         {"standard_scaler", NULL, NULL},
         {"min_max_scaler", "clip", "true"},

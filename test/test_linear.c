@@ -80,8 +80,55 @@ static void test_lasso(void) {
     }
 }
 
+// Two classes whose best scores are known: of x = -1, 1 with 3 of 4 rows right the likelihood is best at z = +-log 3. Rows by weights.
+static void test_logistic(void) {
+    static const double rows[4] = {-1, -1, 1, 1}, weights[4] = {3, 1, 1, 3}, apart[4] = {-2, -1, 1, 2}, three[6] = {-1, -1, 0, 0, 1, 1}, log3 = 0x1.193ea7aad030bp+0;
+    static const int64_t classes[4] = {0, 1, 0, 1}, halves[4] = {0, 0, 1, 1}, thirds[6] = {0, 0, 1, 1, 2, 2}, one[4] = {0, 0, 0, 0};
+    EACH_CONTEXT(c) {
+        if (c.threads != 1 && c.threads != 3) continue;
+        sb_array *x = array_of(c.ctx, SB_F64, 2, SHAPE(4, 1), rows), *y = array_of(c.ctx, SB_I64, 1, SHAPE(4), classes), *w = array_of(c.ctx, SB_F64, 1, SHAPE(4), weights);
+        sb_array *away = array_of(c.ctx, SB_F64, 2, SHAPE(4, 1), apart), *side = array_of(c.ctx, SB_I64, 1, SHAPE(4), halves), *line = array_of(c.ctx, SB_F64, 2, SHAPE(6, 1), three);
+        sb_array *third = array_of(c.ctx, SB_I64, 1, SHAPE(6), thirds), *alone = array_of(c.ctx, SB_I64, 1, SHAPE(4), one);
+        sb_model *model = made(c.ctx, "logistic_regression");
+        set(model, "C", "inf");
+        set(model, "tol", "1e-9");
+        CHECK(FITS(model, "fit", .x = x, .y = y, .weights = w) && !*sb_model_warnings(model), "%s %s", err.message, sb_model_warnings(model));
+        CHECK(at(model, "coef", 0) - log3 < 1e-6 && log3 - at(model, "coef", 0) < 1e-6 && at(model, "intercept", 0) < 1e-9 && at(model, "intercept", 0) > -1e-9 && at(model, "n_iter", 0) >= 1.0,
+              "coef %.17g", at(model, "coef", 0));
+        sb_array *chance = called(c.ctx, model, "predict_proba", x), *label = called(c.ctx, model, "predict", x), *score = called(c.ctx, model, "decision_function", x);
+        double p[8], z[4];
+        CHECK(sb_array_read(chance, p, sizeof p, &err) == SB_OK && p[0] > 0.7499 && p[0] < 0.7501 && p[0] + p[1] - 1.0 < 1e-15 && p[7] > 0.7499, "chance %g", p[0]);
+        CHECK(array_is(label, halves) && sb_array_ndim(score) == 1 && sb_array_read(score, z, sizeof z, &err) == SB_OK && z[0] == -z[2], "scores");
+        sb_array_free(chance), sb_array_free(label), sb_array_free(score);
+        sb_model_free(model);
+        // A penalty on absolute values that is greater than the slope at 0 leaves 0.
+        model = made(c.ctx, "logistic_regression");
+        set(model, "l1_ratio", "1");
+        set(model, "C", "0.25");
+        CHECK(FITS(model, "fit", .x = x, .y = y, .weights = w) && at(model, "coef", 0) == 0.0, "coef %g", at(model, "coef", 0));
+        sb_model_free(model);
+        // Separable classes: a named report without a penalty, none with one.
+        for (int free_of = 0; free_of < 2; free_of++) {
+            model = made(c.ctx, "logistic_regression");
+            if (free_of) set(model, "C", "inf");
+            CHECK(FITS(model, "fit", .x = away, .y = side) && (strstr(sb_model_warnings(model), "ConvergenceWarning: The classes can be separated") != NULL) == (free_of == 1), "%s", sb_model_warnings(model));
+            sb_model_free(model);
+        }
+        // Three classes in a row, the middle one the mean of the others: its coefficient is 0, theirs are opposite.
+        model = made(c.ctx, "logistic_regression");
+        set(model, "tol", "1e-9");
+        CHECK(FITS(model, "fit", .x = line, .y = third) && at(model, "coef", 0) + at(model, "coef", 2) < 1e-6 && at(model, "coef", 1) < 1e-6 && at(model, "coef", 1) > -1e-6 && at(model, "coef", 2) > 0.1,
+              "three %g %g %g", at(model, "coef", 0), at(model, "coef", 1), at(model, "coef", 2));
+        CHECK(!FITS(model, "fit", .x = away, .y = alone) && err.status == SB_ERR_ARGUMENT && strstr(err.message, "only one class"), "%s", err.message);
+        sb_model_free(model);
+        sb_array *const all[] = {x, y, w, away, side, line, third, alone};
+        for (size_t i = 0; i < sizeof all / sizeof *all; i++) sb_array_free(all[i]);
+    }
+}
+
 int main(void) {
     test_ridge();
     test_lasso();
+    test_logistic();
     return test_end();
 }

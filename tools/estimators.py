@@ -61,7 +61,7 @@ def interval(word, text):
     return f"Interval({word}, {low}, {high}, closed=\"{closed}\")"
 
 
-def constraint(kind):
+def constraint(name, kind):
     out, words = [], []
     for one in alternatives(kind):
         head, _, rest = one.partition(" ")
@@ -80,7 +80,7 @@ def constraint(kind):
         elif head == "seed":
             out += ['"random_state"', interval("Integral", f"[0, {2**64 - 1}]"), 'HasMethods("integers")']
         elif head == "array":
-            out.append('"array-like"')
+            out.append("dict" if name == "class_weight" else '"array-like"')
         elif head == "numbers":
             out.append("tuple")
         else:
@@ -120,7 +120,7 @@ def told(parameter):
     for one in alternatives(parameter["type"]):
         head, _, rest = one.partition(" ")
         if head == "array":
-            words.append(f"array of shape ({', '.join(rest.split())})")
+            words.append("dict of weights by class" if parameter["name"] == "class_weight" else f"array of shape ({', '.join(rest.split())})")
         elif head == "seed":
             words.append("int, numpy Generator or RandomState")
         else:
@@ -231,7 +231,7 @@ def class_text(a):
                 if any("numbers" in p["type"] for p in parameters) else []),
               f"    _fitted = ({', '.join(repr(f['name']) for f in a['fitted'] if not f['kept'])},)".replace("'", '"'),
               "    _parameter_constraints = {"]
-    lines += [f'        "{p["name"]}": {constraint(p["type"])},' for p in parameters] + ["    }", ""]
+    lines += [f'        "{p["name"]}": {constraint(p["name"], p["type"])},' for p in parameters] + ["    }", ""]
     first, *rest = parameters
     given = [f"{p['name']}: {hint(p)} = {default(p)}".replace(" ", "\0") for p in [first] + rest] # (a line ends between parameters)
     signature = ", ".join(["self", given[0]] + (["*"] if rest else []) + given[1:])

@@ -20,6 +20,14 @@ def starts(estimator):
     return {}
 
 
+def weights_by_class(names, given):
+    """The weights of classes in their order, 1 where none is given."""
+    without = [name for name in names if name not in given]
+    if without and len([name for name in names if name in given]) != len(given):
+        raise ValueError(f"The classes, {without}, are not in class_weight")
+    return [float(given.get(name, 1.0)) for name in names]
+
+
 def before_fit(estimator, X, y):
     """What has to be refused before the library sees it."""
 

@@ -133,6 +133,8 @@ class Estimator(BaseEstimator):
                 value = None
             elif name == "random_state":
                 value = self.random_state_ = _seed(value)
+            if name == "class_weight" and isinstance(value, dict):
+                value = _details.weights_by_class(self.classes_.tolist(), value)
             if isinstance(value, tuple) and name in self._lists:
                 value = ",".join(_text(one) for one in value)
             if isinstance(value, (list, tuple)) or hasattr(value, "__array__") and not np.isscalar(value) and getattr(value, "ndim", 0):

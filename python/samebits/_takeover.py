@@ -54,6 +54,7 @@ KINDS = {
     "MinMaxScaler": (None, {"n": lambda f: f.n_samples_seen_}, {}),
     "SimpleImputer": (None, {"marked": lambda f: len(_marked(f)), "out": lambda f: len([*_shown(f), *_marked(f)])},
                       {"indicator_features": lambda f: f.indicator_.features_ if f.indicator_ else None}),
+    "LogisticRegression": ("coef_", {"c": lambda f: len(f.classes_), "k": lambda f: len(f.coef_), "s": lambda f: -1 if len(f.coef_) == 1 else len(f.coef_)}, {}),
     "KMeans": ("cluster_centers_", {"n": lambda f: len(f.labels_)}, {}),
     "PCA": ("components_", {"k": lambda f: len(f.components_)}, {}),
     "GaussianMixture": ("means_", {
@@ -129,6 +130,8 @@ def from_sklearn(fitted: Any) -> Any:
         raise _library.UnsupportedError("SB_ERR_UNSUPPORTED", "fitted", f"sklearn.{path[1]}.{name} cannot be taken over; {', '.join(KINDS)} can")
     check_is_fitted(fitted)
     own = _like(path[1], fitted)
+    if hasattr(fitted, "classes_"):
+        own.classes_ = fitted.classes_
     own._take(_model(own, fitted))  # pylint: disable=protected-access
     for name in ("n_features_in_", "feature_names_in_", "classes_"):
         if hasattr(fitted, name):

@@ -20,6 +20,8 @@ foreach(name
   linear/gram_solve
   linear/least_squares
   linear/linear_regression
+  linear/logistic_regression
+  linear/quasi_newton
   linear/ridge
   mixture/gaussian_mixture
   mixture/normals

@@ -124,19 +124,19 @@ sb_status sbi_linear_fill(const sbi_centred *c, const double *b, sb_error *err) 
     return status;
 }
 
-sb_status sbi_linear_predict(sbi_call *call, sb_error *err) {
+sb_status sbi_linear_scores(sbi_call *call, int64_t t, const sb_array *to, sb_error *err) {
     sb_context *ctx = call->ctx;
     const sb_array *coef = NULL, *intercept = NULL;
     sb_array *made[2] = {NULL, NULL}, *matrix = NULL, *bias = NULL, *out = NULL;
     const sb_gemm_options turned = {.size = sizeof turned, .transpose_b = 1};
-    const int64_t known = sbi_model_size(call->model, "t"), t = known < 0 ? 1 : known, shape[2] = {t, call->d}, result[2] = {call->n, t};
+    const int64_t shape[2] = {t, call->d}, result[2] = {call->n, t};
     sb_status status;
     if ((status = sbi_array_as(ctx, call->x->dtype, sbi_model_array(call->model, "coef"), &coef, &made[0], err)) ||
         (status = sbi_array_as(ctx, call->x->dtype, sbi_model_array(call->model, "intercept"), &intercept, &made[1], err)))
         goto done;
-    sb_array flat = *coef, constant = *intercept;
+    sb_array flat = *coef, constant = *intercept, whole = *to;
     if ((status = sbi_array_reshape(&flat, 2, shape, &matrix, err)) || (status = sbi_array_reshape(&constant, 1, &t, &bias, err)) ||
-        (status = sbi_array_reshape(call->out, 2, result, &out, err)))
+        (status = sbi_array_reshape(&whole, 2, result, &out, err)))
         goto done;
     status = sbi_gemm(ctx, &turned, call->x, matrix, bias, out, err);
 done:
@@ -147,3 +147,10 @@ done:
     sbi_array_free(made[1]);
     return status;
 }
+
+sb_status sbi_linear_predict(sbi_call *call, sb_error *err) {
+    const int64_t known = sbi_model_size(call->model, "t");
+    return sbi_linear_scores(call, known < 0 ? 1 : known, call->out, err);
+}
+
+sb_status sbi_warned(sb_status status, sb_error *err) { return status ? sbi_fail(err, status, "warnings", "out of memory for a warning") : SB_OK; }

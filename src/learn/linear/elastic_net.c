@@ -124,8 +124,8 @@ static sb_status descend(descent *s, int64_t target, sb_error *err) {
     for (int64_t j = 0; j < s->d; j++)
         if (s->b[j] - s->b[j] != 0.0) return sbi_fail(err, SB_ERR_NONFINITE, "x", "the sums of squares of x or y leave binary64: scale the data");
     if (enough) return SB_OK;
-    return sbi_model_warn(s->call->model, "ConvergenceWarning",
-                          "Objective did not converge in %lld iterations. Raise max_iter, scale the features, or raise alpha.", (long long)s->iterations);
+    return sbi_warned(sbi_model_warn(s->call->model, "ConvergenceWarning", "Objective did not converge in %lld iterations. Raise max_iter, scale the features, or raise alpha.",
+                                     (long long)s->iterations), err);
 }
 
 // ---- what a descent starts from
@@ -211,7 +211,7 @@ static sb_status fit(sbi_call *call, double l1_ratio, sb_error *err) {
     const double weight = w ? sbi_host_sum(c.n, w) : (double)c.n;
     s.l1 = alpha * l1_ratio * weight;
     s.l2 = alpha * (1.0 - l1_ratio) * weight;
-    if (alpha == 0.0) status = sbi_model_warn(call->model, "UserWarning", "With alpha=0 this is slow; LinearRegression has the same minimum.");
+    if (alpha == 0.0) status = sbi_warned(sbi_model_warn(call->model, "UserWarning", "With alpha=0 this is slow; LinearRegression has the same minimum."), err);
     if (status || (status = totals_of(&c, w, per_target, err)) || (status = all_targets(&s, &c, &g, y, per_target, weight, b, per_target + c.t, iterations, err)) ||
         (status = sbi_linear_fill(&c, b, err)) || (status = sbi_model_fill(call->ctx, call->model, "dual_gap", per_target + c.t, err)))
         goto done;

@@ -37,8 +37,12 @@ sb_status sbi_gram_equations(const sbi_centred *c, sbi_gram *g, sb_error *err);
 // b[t, d] of least squares with the penalty alpha |b|^2, one alpha or (each) one a target; *rank as far as it was asked for.
 sb_status sbi_least_squares(const sbi_centred *c, const double *alpha, bool each, bool positive, double *b, int64_t *rank, sb_error *err);
 
+// What sbi_model_warn returned, with the error's words.
+sb_status sbi_warned(sb_status status, sb_error *err);
 // Fills coef and intercept of the model from b[t, d] (binary64).
 sb_status sbi_linear_fill(const sbi_centred *c, const double *b, sb_error *err);
-// RN(X coef^T + intercept), products of T3: the predict of linear models.
+// to[n, t] (or [n], t = 1) = RN(X coef^T + intercept), t rows of coefficients.
+sb_status sbi_linear_scores(sbi_call *call, int64_t t, const sb_array *to, sb_error *err);
+// The same, products of T3: the predict of linear models.
 sb_status sbi_linear_predict(sbi_call *call, sb_error *err);
 #endif
