@@ -92,6 +92,7 @@ int cli_fit(int argc, char **argv);
 int cli_record(int argc, char **argv);
 int cli_replay(int argc, char **argv);
 int cli_method(int argc, char **argv); // argv[0]: predict, transform, score; call METHOD
+int cli_metric(int argc, char **argv);
 
 extern const unsigned char cli_golden[]; // references/contract-1.tsv
 extern const size_t cli_golden_size;

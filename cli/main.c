@@ -28,6 +28,7 @@ static const struct command {
     {"call", "any other method of a fitted estimator", cli_method},
     {"record", "keep what fitted models made of a table, to be replayed", cli_record},
     {"replay", "compute a recording again and say what differs", cli_replay},
+    {"metric", "how good predictions are", cli_metric},
     {"digest", "the SHA-256 of a file and of the arrays in it", cli_digest},
     {"demo", "train one language model by two routes to the same bits", sbi_cli_demo},
     {"lm", "train, resume, evaluate, run language models", sbi_cli_lm},

@@ -9,7 +9,7 @@ add_custom_command(OUTPUT ${PROOFS_C} DEPENDS docs/proofs.tsv ${CMAKE_CURRENT_SO
   COMMAND ${CMAKE_COMMAND} -DFROM=${CMAKE_CURRENT_SOURCE_DIR}/docs/proofs.tsv -DTO=${PROOFS_C} -DNAME=cli_proofs
     -P ${CMAKE_CURRENT_SOURCE_DIR}/cmake/embed.cmake)
 add_executable(samebits_command cli/main.c cli/flags.c cli/command_verify.c cli/command_compare.c cli/command_bisect.c cli/command_describe.c cli/command_doctor.c
-  cli/command_digest.c cli/command_fit.c cli/command_replay.c cli/input.c cli/demo.c cli/lm.c ${GOLDEN_C} ${PROOFS_C})
+  cli/command_digest.c cli/command_fit.c cli/command_replay.c cli/input.c cli/command_metric.c cli/demo.c cli/lm.c ${GOLDEN_C} ${PROOFS_C})
 include(cmake/prove.cmake)
 sbi_add_prove(samebits_command)
 target_include_directories(samebits_command PRIVATE cli)

@@ -618,6 +618,27 @@ typedef struct sb_replay_options {
 // that is no recording or was changed: SB_ERR_FORMAT; one of another contract: SB_ERR_UNSUPPORTED.
 SB_API sb_status sb_replay(sb_context *ctx, const char *path, const sb_replay_options *options, sb_report **out, sb_error *err);
 
+// ---------------------------------------------------------------- metrics
+
+// How good predictions are: scikit-learn's metrics by their names (docs/metrics.md has each with its settings and what it takes).
+// Values depend on the data and the settings alone.
+typedef struct sb_metric_data {
+    size_t size;
+    const sb_array *truth;      // [n]: whole numbers of classes or clusters from 0; of values real [n] or [n, t]; of silhouettes X, real [n, d]
+    const sb_array *prediction; // the same; of values as truth; of scores real [n], of the class 1, or [n, c], of each class
+    const sb_array *weights;    // float64 [n], not negative, not all 0; NULL: 1 each
+    int64_t classes;            // how many classes there are; 0: one more than the greatest number
+    const char *const *settings; // "average=macro" ...; what is not named has its default
+    int64_t setting_count;
+} sb_metric_data;
+
+SB_API int64_t sb_metric_count(void);
+SB_API const char *sb_metric_name(int64_t index); // "accuracy_score"; NULL beyond the last
+// *out is a new array, float64: one number, or [k] (a class each), [t] (a target each), [n], [k, k], as settings say. No such metric or
+// setting, numbers that are no classes: SB_ERR_ARGUMENT; other shapes: SB_ERR_SHAPE; no rows: SB_ERR_EMPTY; NaN or infinity: SB_ERR_NONFINITE.
+// What is not defined (a ROC curve of one class) is NaN.
+SB_API sb_status sb_metric(sb_context *ctx, const char *metric, const sb_metric_data *data, sb_array **out, sb_error *err);
+
 // ---------------------------------------------------------------- language models
 
 // Training, evaluation and generation of Llama-shaped decoders on byte tokens, as `samebits lm` does them. docs/lm.md

@@ -203,7 +203,20 @@ def main():
         assert read_npy(at("near.npy"))[2][::2] == list(range(60)), "each row is nearest to itself"
         archives(folder, rows, at("one"))
         sparse_rows(folder)
+        with open(at("classes.csv"), "w", encoding="ascii") as file:
+            file.write("0\n1\n1\n2\n")
+        with open(at("guesses.csv"), "w", encoding="ascii") as file:
+            file.write("0\n1\n2\n2\n")
+        assert run(0, "metric", "accuracy_score", "--truth", at("classes.csv"), "--prediction", at("guesses.csv")) == "0.75\n"
+        assert run(0, "metric", "confusion_matrix", "--truth", at("classes.csv"), "--prediction", at("guesses.csv")) == "1 0 0\n0 1 1\n0 0 1\n"
+        assert run(0, "metric", "f1_score", "--set", "average=none", "--truth", at("classes.csv"), "--prediction", at("guesses.csv")).split()[0] == "1"
+        run(0, "metric", "silhouette_samples", "--truth", at("x.npy"), "--prediction", at("labels.npy"), "--out", at("s.npy"))
+        assert read_npy(at("s.npy"))[1] == [60]
         for words, status, *arguments in (
+                ("no metric", 2, "metric", "accuracy", "--truth", at("classes.csv"), "--prediction", at("guesses.csv")),
+                ("no setting", 2, "metric", "accuracy_score", "--set", "x=1", "--truth", at("classes.csv"), "--prediction", at("guesses.csv")),
+                ("average", 2, "metric", "f1_score", "--truth", at("classes.csv"), "--prediction", at("guesses.csv")),
+                ("expected one metric", 2, "metric", "f1_score", "--truth", at("classes.csv")),
                 ("expected int [1, inf)", 2, "fit", "kmeans", "--set", "n_clusters=0", "--data", at("x.npy"), "--out", at("no")),
                 ("no algorithm", 2, "fit", "k-means", "--data", at("x.npy"), "--out", at("no")),
                 ("--set", 2, "fit", "kmeans", "--set", "n_clusters", "--data", at("x.npy"), "--out", at("no")),

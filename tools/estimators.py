@@ -327,8 +327,31 @@ def overview():
     return "\n".join(lines + [""])
 
 
+def metrics():
+    """The page of the metrics, from the rows of src/learn/metrics.def and the heads of their files."""
+    with open(os.path.join(LEARN, "metrics.def"), encoding="utf-8") as file:
+        text = re.sub(r"^//[^\n]*$", "", file.read(), flags=re.M).replace("\\\n", " ")
+    shared = dict(re.findall(r"^#define (\w+)\(metric\)(.*)$", text, re.M))
+    text = re.sub(r"^#.*$", "", text, flags=re.M)
+    for name, body in shared.items():
+        text = re.sub(rf"^{name}\((\w+)\)", lambda found, body=body: re.sub(r"\s*SETTING\(metric,", f"\nSETTING({found[1]},", body), text, flags=re.M)
+    lines = ["# Metrics", "", "scikit-learn's metrics, by its names, each with the bits of its definition on every machine: `sb_metric` in C, `samebits metric NAME` on the",
+             "command line, `samebits.metrics` in Python with the signatures of `sklearn.metrics` (there classes and clusters may be words). Weights are",
+             "float64, not negative. This page is made from `src/learn/metrics.def` and the heads of the files (`tools/estimators.py`).", ""]
+    for kind, inside in ROW.findall(text):
+        fields = ["".join(part[1:-1] for part in re.findall(STRING, strings)) if strings else word for strings, word in FIELD.findall(inside)]
+        if kind == "METRIC":
+            lines.append(f"- **{fields[0]}** (of {fields[1].replace(' weights', ', weighted')}): {fields[-1]}")
+        else:
+            lines.append(f"  - `{fields[1]}` {fields[2].replace('|', 'or')}, default `{fields[3]}`: {fields[4]}")
+    for part in ("classes", "scores", "values", "clusters"):
+        with open(os.path.join(LEARN, "metrics", f"metrics_of_{part}.c"), encoding="utf-8") as file:
+            lines += ["", f"## How: {part}", "", opening(file.read()).split("\n", 2)[2].strip()]
+    return "\n".join(lines + [""])
+
+
 def docs(write):
-    pages = {"docs/estimators.md": overview()} | {f"docs/estimators/{a['name']}.md": page(a) for a in algorithms()}
+    pages = {"docs/estimators.md": overview(), "docs/metrics.md": metrics()} | {f"docs/estimators/{a['name']}.md": page(a) for a in algorithms()}
     folder = os.path.join(ROOT, "docs", "estimators")
     there = {f"docs/estimators/{name}" for name in os.listdir(folder)} if os.path.isdir(folder) else set()
     faults = sorted(there - pages.keys())
@@ -343,7 +366,7 @@ def docs(write):
             faults.append(path)
     if faults:
         sys.exit(f"not what the rows say (tools/estimators.py --docs --write): {', '.join(faults)}")
-    print(f"{len(pages) - 1} algorithms")
+    print(f"{len(pages) - 2} algorithms, the metrics")
 
 
 if sys.argv[1:2] == ["--python"] and len(sys.argv) == 3:

@@ -346,6 +346,24 @@ def load(path):
     return _given(handle)
 
 
+# ---- metrics, digests, reports
+
+
+def metric(name, truth, prediction, weights=None, classes=0, settings=()):
+    """A metric of the library: a number, or an array. settings: ["average=macro", ...]"""
+    arrays = [None if a is None else Array(a) for a in (truth, prediction, weights)]
+    handles = [a and a.handle for a in arrays]
+    texts = (ctypes.c_char_p * len(settings))(*(text.encode() for text in settings))
+    data = c.sb_metric_data(size=ctypes.sizeof(c.sb_metric_data), truth=handles[0], prediction=handles[1], weights=handles[2], classes=classes,
+                            settings=texts, setting_count=len(settings))
+    out = ctypes.c_void_p()
+    check("sb_metric", context(), name.encode(), ctypes.byref(data), ctypes.byref(out))
+    try:
+        return to_numpy(out)
+    finally:
+        lib.sb_array_free(out)
+
+
 def digest_arrays(arrays):
     """The tree digest (contract T10) of arrays by name."""
     kept = [Array(a) for a in arrays.values()]

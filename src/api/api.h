@@ -54,7 +54,7 @@ typedef struct sbi_api_struct {
 extern const sbi_api_struct sbi_context_struct, sbi_gemm_struct, sbi_attention_struct, sbi_cross_entropy_struct,
     sbi_adamw_struct, sbi_sgd_struct, sbi_solve_struct,
     sbi_verify_struct, sbi_run_struct, sbi_generation_struct, sbi_data_struct, sbi_record_struct, sbi_replay_struct,
-    sbi_fitted_struct;
+    sbi_fitted_struct, sbi_metric_struct;
 
 // Copies an options struct of the size its caller knew into one of ours: what the caller did not know is 0, all of it where
 // `from` is NULL; a size that

@@ -2,6 +2,7 @@
 // Exported: estimators.
 #include "api.h"
 #include "learn.h"
+#include "metric.h"
 
 int64_t sb_algorithm_count(void) { return sbi_algorithm_count(); }
 
@@ -211,4 +212,23 @@ sb_status sb_table_split(sb_context *ctx, const sb_table *table, const char *col
 sb_status sb_array_save(const sb_array *a, const char *path, sb_error *err) {
     NEED(a); NEED(path);
     RETURN_INSIDE(sbi_table_write(a, path, err));
+}
+
+// ---- metrics
+
+int64_t sb_metric_count(void) { return sbi_metric_count(); }
+
+const char *sb_metric_name(int64_t index) {
+    sbi_metric_rows metric;
+    return index >= 0 && sbi_metric_at(index, &metric) ? metric.name : NULL; // (the row's own text)
+}
+
+sb_status sb_metric(sb_context *ctx, const char *metric, const sb_metric_data *data, sb_array **out, sb_error *err) {
+    NEED(out);
+    *out = NULL;
+    NEED(ctx); NEED(metric); NEED(data);
+    sb_metric_data known;
+    sb_status status = sbi_api_options(data, &known, &sbi_metric_struct, err);
+    if (status != SB_OK) return status;
+    RETURN_INSIDE(sbi_metric_run(ctx, metric, &known, out, err));
 }

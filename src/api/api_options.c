@@ -58,6 +58,9 @@ static const sbi_api_field record_fields[] = {
     FIELD(sb_record_options, thresholded), FIELD(sb_record_options, threshold), FIELD(sb_record_options, note),
     FIELD(sb_record_options, date)};
 static const sbi_api_field replay_fields[] = {FIELD(sb_replay_options, data), FIELD(sb_replay_options, date)};
+static const sbi_api_field metric_fields[] = {
+    FIELD(sb_metric_data, truth), FIELD(sb_metric_data, prediction), FIELD(sb_metric_data, weights), FIELD(sb_metric_data, classes),
+    FIELD(sb_metric_data, settings), FIELD(sb_metric_data, setting_count)};
 
 const sbi_api_struct sbi_context_struct = STRUCT(sb_context_options, context_fields);
 const sbi_api_struct sbi_gemm_struct = STRUCT(sb_gemm_options, gemm_fields);
@@ -73,6 +76,7 @@ const sbi_api_struct sbi_data_struct = STRUCT(sb_data, data_fields);
 const sbi_api_struct sbi_fitted_struct = STRUCT(sb_fitted, fitted_fields);
 const sbi_api_struct sbi_record_struct = STRUCT(sb_record_options, record_fields);
 const sbi_api_struct sbi_replay_struct = STRUCT(sb_replay_options, replay_fields);
+const sbi_api_struct sbi_metric_struct = STRUCT(sb_metric_data, metric_fields);
 
 // An older caller's struct ends with a field, or with the padding up to the next one.
 static bool ends_a_field(const sbi_api_struct *known, size_t given) {

@@ -25,6 +25,11 @@ foreach(name
   linear/ridge
   mixture/gaussian_mixture
   mixture/normals
+  metrics/metric
+  metrics/metrics_of_classes
+  metrics/metrics_of_clusters
+  metrics/metrics_of_scores
+  metrics/metrics_of_values
   naive_bayes/gaussian_nb
   neighbors/kneighbors
   neighbors/nearest_neighbors

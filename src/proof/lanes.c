@@ -22,6 +22,7 @@ const sbi_lane *const sbi_lane_files[] = {
     sbi_lanes_linalg,
     sbi_lanes_table,
     sbi_lanes_estimators,
+    sbi_lanes_metrics,
     sbi_lanes_model,
     NULL,
 };

@@ -7,8 +7,7 @@
 
 #define SHAPE(...) ((const int64_t[]){__VA_ARGS__})
 
-// float64 numbers beside the data, never 0: the magnitudes of fixture values, 1 added.
-static sb_array *sizes(sbi_lane_run *run, const char *name, int64_t n, sb_error *err) {
+sb_array *sbi_lane_sizes(sbi_lane_run *run, const char *name, int64_t n, sb_error *err) {
     sb_array *a = sbi_lane_input(run, name, SB_F64, 1, SHAPE(n)), *one = sbi_lane_result(run, SB_F64, 1, SHAPE(1));
     const double value = 1.0;
     if (run->status == SB_OK) sbi_lane_do(run, sb_array_write(one, &value, sizeof value, err));
@@ -21,7 +20,7 @@ static sb_status run_columns(sbi_lane_run *run, sb_error *err) {
     static const char *const names[] = {"scaled", "centred", "back", "wide"};
     const sb_dtype real = sbi_lane_real(run);
     const int64_t n = sbi_lane_size(run, 300, 33), d = sbi_lane_size(run, 300, 7);
-    sb_array *x = sbi_lane_input(run, "x", real, 2, SHAPE(n, d)), *a = sbi_lane_input(run, "a", SB_F64, 1, SHAPE(d)), *b = sizes(run, "b", d, err);
+    sb_array *x = sbi_lane_input(run, "x", real, 2, SHAPE(n, d)), *a = sbi_lane_input(run, "a", SB_F64, 1, SHAPE(d)), *b = sbi_lane_sizes(run, "b", d, err);
     for (int way = 0; way < 4; way++) {
         sb_array *y = sbi_lane_result(run, way == 3 ? SB_F64 : real, 2, SHAPE(n, d));
         for (sbi_part p = sbi_lane_first(run, n); p.count && run->status == SB_OK; p = sbi_lane_next(run, p)) {
@@ -35,7 +34,7 @@ static sb_status run_columns(sbi_lane_run *run, sb_error *err) {
 
 static sb_status run_moments(sbi_lane_run *run, sb_error *err) {
     const int64_t n = sbi_lane_size(run, 9001, 333), d = sbi_lane_size(run, 5, 70);
-    sb_array *x = sbi_lane_input(run, "x", sbi_lane_real(run), 2, SHAPE(n, d)), *w = sizes(run, "weights", n, err);
+    sb_array *x = sbi_lane_input(run, "x", sbi_lane_real(run), 2, SHAPE(n, d)), *w = sbi_lane_sizes(run, "weights", n, err);
     for (int way = 0; way < 2; way++) {
         sb_array *out = sbi_lane_result(run, SB_F64, 2, SHAPE(5, d));
         if (run->status == SB_OK) sbi_lane_do(run, sbi_moments(run->ctx, x, way ? w : NULL, out, err));
@@ -46,7 +45,7 @@ static sb_status run_moments(sbi_lane_run *run, sb_error *err) {
 
 static sb_status run_segments(sbi_lane_run *run, sb_error *err) {
     const int64_t n = sbi_lane_size(run, 15001, 333), d = sbi_lane_size(run, 3, 70), k = 3;
-    sb_array *x = sbi_lane_input(run, "x", sbi_lane_real(run), 2, SHAPE(n, d)), *w = sizes(run, "weights", n, err);
+    sb_array *x = sbi_lane_input(run, "x", sbi_lane_real(run), 2, SHAPE(n, d)), *w = sbi_lane_sizes(run, "weights", n, err);
     sb_array *labels = sbi_lane_indices(run, "labels", SB_I32, 1, SHAPE(n), 2); // the last is of nobody
     for (int way = 0; way < 2; way++) {
         sb_array *sums = sbi_lane_result(run, SB_F64, 2, SHAPE(k, d)), *totals = sbi_lane_result(run, SB_F64, 1, SHAPE(k));
@@ -74,7 +73,7 @@ static sb_status run_distance(sbi_lane_run *run, sb_error *err) {
 static sb_status run_gaussian(sbi_lane_run *run, sb_error *err) {
     const int64_t n = sbi_lane_size(run, 70, 5), m = 3, d = sbi_lane_size(run, 37, 4500);
     sb_array *x = sbi_lane_input(run, "x", sbi_lane_real(run), 2, SHAPE(n, d)), *mean = sbi_lane_input(run, "mean", SB_F64, 2, SHAPE(m, d));
-    sb_array *flat = sizes(run, "scale", m * d, err), *start = sbi_lane_input(run, "start", SB_F64, 1, SHAPE(m)), *scale = NULL;
+    sb_array *flat = sbi_lane_sizes(run, "scale", m * d, err), *start = sbi_lane_input(run, "start", SB_F64, 1, SHAPE(m)), *scale = NULL;
     sb_array *out = sbi_lane_result(run, SB_F64, 2, SHAPE(n, m));
     if (run->status == SB_OK) sbi_lane_do(run, sb_array_reshape(flat, 2, SHAPE(m, d), &scale, err));
     for (sbi_part p = sbi_lane_first(run, n); p.count && run->status == SB_OK; p = sbi_lane_next(run, p)) {

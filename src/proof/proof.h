@@ -77,7 +77,7 @@ typedef struct sbi_lane {
 // The lanes: one array per file, ended by a row without a name, listed in lanes.c.
 extern const sbi_lane sbi_lanes_gemm[], sbi_lanes_attention[], sbi_lanes_reduce[], sbi_lanes_element[], sbi_lanes_function[],
     sbi_lanes_softmax[], sbi_lanes_norm[], sbi_lanes_rotary[], sbi_lanes_embedding[], sbi_lanes_scan[], sbi_lanes_histogram[], sbi_lanes_sort[], sbi_lanes_random[],
-    sbi_lanes_optimizer[], sbi_lanes_linalg[], sbi_lanes_table[], sbi_lanes_estimators[], sbi_lanes_model[];
+    sbi_lanes_optimizer[], sbi_lanes_linalg[], sbi_lanes_table[], sbi_lanes_estimators[], sbi_lanes_metrics[], sbi_lanes_model[];
 extern const sbi_lane *const sbi_lane_files[]; // NULL last
 
 // standard, except: odd under SBI_FIX_ODD, 0 under SBI_FIX_EMPTY, 1 under SBI_FIX_ONE.
@@ -86,6 +86,8 @@ int64_t sbi_lane_size(const sbi_lane_run *run, int64_t standard, int64_t odd);
 static inline sb_dtype sbi_lane_real(const sbi_lane_run *run) { return run->lane->dtype ? run->lane->dtype : SB_F32; }
 // A new float32 (or float64) array of fixture values, drawn by (seed, lane, fixture, name) with integers alone. shape[ndim].
 sb_array *sbi_lane_input(sbi_lane_run *run, const char *name, sb_dtype dtype, int ndim, const int64_t *shape);
+// [n] float64 numbers beside the data, never 0: the magnitudes of fixture values, 1 added.
+sb_array *sbi_lane_sizes(sbi_lane_run *run, const char *name, int64_t n, sb_error *err);
 // uint8, int32 or int64 values in [0, bound).
 sb_array *sbi_lane_indices(sbi_lane_run *run, const char *name, sb_dtype dtype, int ndim, const int64_t *shape, int64_t bound);
 // A word in place of a number that the caller would choose (the seed or stream of a random lane).
