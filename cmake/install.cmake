@@ -16,7 +16,7 @@ endif()
 install(FILES include/samebits.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES man/samebits.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES LICENSE README.md docs/contract.md docs/verify.md docs/evidence.md docs/replay.md docs/trace.md docs/lm.md
-  docs/functions.md docs/estimators.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+  docs/functions.md docs/estimators.md docs/metrics.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs/estimators DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(EXPORT samebits NAMESPACE samebits:: FILE samebits-targets.cmake DESTINATION ${SAMEBITS_PACKAGE})
 file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/generated/samebits-config.cmake @ONLY CONTENT

@@ -131,8 +131,9 @@ def rename(text, names):
         elif token in (";", ")", "=", "("):
             pending = False
         if token in names and before not in (".", "->"):
+            # (what follows ? is a use, in the length of a member, too)
             after = next((t for t in stream[i + 1:] if not t.isspace()), "")
-            if not (structs and structs[-1] == depth and after in (";", ",", "[", ":", ")")):
+            if not (structs and structs[-1] == depth and before != "?" and after in (";", ",", "[", ":", ")")):
                 token = names[token]
         out.append(token)
         before = token

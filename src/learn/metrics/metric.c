@@ -19,25 +19,26 @@ typedef struct metric_row {
 
 #define METRIC(name, inputs, result, about) {#name, {inputs, result, about, NULL}, sbi_metric_##name},
 #define SETTING(metric, name, type, value, about) {#metric, {#name, type, value, about}, NULL},
-static const metric_row table[] = {
+static const metric_row metric_rows[] = {
 #include "metrics.def"
 };
-enum { ROWS = sizeof table / sizeof *table };
+enum { ROWS = sizeof metric_rows / sizeof *metric_rows };
 
 int64_t sbi_metric_count(void) {
     int64_t count = 0;
-    for (int i = 0; i < ROWS; i++) count += table[i].run != NULL;
+    for (int i = 0; i < ROWS; i++) count += metric_rows[i].run != NULL;
     return count;
 }
 
 // (test_metric holds that no list of settings is longer than its place.)
 bool sbi_metric_at(int64_t index, sbi_metric_rows *out) {
     int at = 0;
-    while (at < ROWS && !(table[at].run && index-- == 0)) at++;
+    while (at < ROWS && !(metric_rows[at].run && index-- == 0)) at++;
     if (index >= 0 || at == ROWS) return false;
-    *out = (sbi_metric_rows){.name = table[at].metric, .inputs = table[at].text[0], .result = table[at].text[1], .about = table[at].text[2], .run = table[at].run};
-    for (int i = at + 1, own = 0; i < ROWS && !table[i].run && own < SBI_SETTINGS - 1; i++)
-        out->settings[own++] = (sbi_parameter_row){table[i].text[0], table[i].text[1], table[i].text[2], table[i].text[3], false};
+    const metric_row *row = metric_rows + at, *end = metric_rows + ROWS;
+    *out = (sbi_metric_rows){.name = row->metric, .inputs = row->text[0], .result = row->text[1], .about = row->text[2], .run = row->run};
+    for (int own = 0; ++row < end && !row->run && own < SBI_SETTINGS - 1; own++)
+        out->settings[own] = (sbi_parameter_row){row->text[0], row->text[1], row->text[2], row->text[3], false};
     return true;
 }
 

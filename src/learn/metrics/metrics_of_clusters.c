@@ -19,11 +19,11 @@
 
 // ---- what two clusterings share
 
-typedef struct table {
+typedef struct contingency {
     int64_t cells, a_count, b_count;
     double *n, *a_of, *b_of; // [cells]: n_ij, a_i, b_j
     double *a, *b;           // sizes of clusters that are there
-} table;
+} contingency;
 
 static sb_status sizes_of(const sbi_metric_call *call, const int64_t *label, double **size, double **there, int64_t *count, sb_error *err) {
     *size = sbi_metric_room(call, call->classes, err);
@@ -35,12 +35,12 @@ static sb_status sizes_of(const sbi_metric_call *call, const int64_t *label, dou
     return SB_OK;
 }
 
-static sb_status share(const sbi_metric_call *call, table *out, sb_error *err) {
+static sb_status share(const sbi_metric_call *call, contingency *out, sb_error *err) {
     const int64_t n = call->n;
     double *a = NULL, *b = NULL, *id = sbi_metric_room(call, n, err);
     int64_t *order = NULL;
     sb_status status;
-    *out = (table){.n = sbi_metric_room(call, n, err), .a_of = sbi_metric_room(call, n, err), .b_of = sbi_metric_room(call, n, err)};
+    *out = (contingency){.n = sbi_metric_room(call, n, err), .a_of = sbi_metric_room(call, n, err), .b_of = sbi_metric_room(call, n, err)};
     if (!id || !out->n || !out->a_of || !out->b_of) return SB_ERR_MEMORY;
     if ((status = sizes_of(call, call->truth, &a, &out->a, &out->a_count, err)) || (status = sizes_of(call, call->guess, &b, &out->b, &out->b_count, err)))
         return status;
@@ -61,7 +61,7 @@ static sb_status share(const sbi_metric_call *call, table *out, sb_error *err) {
 
 typedef struct pairs { double tp, fp, fn, tn; } pairs;
 
-static pairs pairs_of(double n, const table *t) {
+static pairs pairs_of(double n, const contingency *t) {
     double squares = 0.0, across = 0.0, down = 0.0;
     for (int64_t k = 0; k < t->cells; k++) {
         squares += t->n[k] * t->n[k];
@@ -73,7 +73,7 @@ static pairs pairs_of(double n, const table *t) {
 }
 
 sb_status sbi_metric_rand_score(sbi_metric_call *call, sb_error *err) {
-    table t;
+    contingency t;
     sb_status status = share(call, &t, err);
     if (status != SB_OK) return status;
     const pairs p = pairs_of((double)call->n, &t);
@@ -82,7 +82,7 @@ sb_status sbi_metric_rand_score(sbi_metric_call *call, sb_error *err) {
 }
 
 sb_status sbi_metric_adjusted_rand_score(sbi_metric_call *call, sb_error *err) {
-    table t;
+    contingency t;
     sb_status status = share(call, &t, err);
     if (status != SB_OK) return status;
     const pairs p = pairs_of((double)call->n, &t);
@@ -93,7 +93,7 @@ sb_status sbi_metric_adjusted_rand_score(sbi_metric_call *call, sb_error *err) {
 
 // ---- information
 
-static sb_status information(const sbi_metric_call *call, const table *t, double *out, sb_error *err) {
+static sb_status information(const sbi_metric_call *call, const contingency *t, double *out, sb_error *err) {
     const double n = (double)call->n;
     double *term = sbi_metric_room(call, t->cells, err);
     if (!term) return SB_ERR_MEMORY;
@@ -125,7 +125,7 @@ static sb_status entropy(const sbi_metric_call *call, int64_t count, const doubl
     return status;
 }
 
-typedef struct told { table t; double mutual, truth, guess; } told; // I, H(truth), H(prediction)
+typedef struct told { contingency t; double mutual, truth, guess; } told; // I, H(truth), H(prediction)
 
 static sb_status tell(const sbi_metric_call *call, told *out, sb_error *err) {
     sb_status status = share(call, &out->t, err);
@@ -194,7 +194,7 @@ static sb_status log_factorials(const sbi_metric_call *call, int64_t n, double *
 }
 
 // What chance gives, of sizes a and b: terms of one pair of clusters are worked on together.
-static sb_status expected(const sbi_metric_call *call, const table *t, double *out, sb_error *err) {
+static sb_status expected(const sbi_metric_call *call, const contingency *t, double *out, sb_error *err) {
     const int64_t n = call->n;
     double *f = NULL, *gain = NULL, *chance = NULL, *each = NULL;
     int64_t room = 0, count = 0;

@@ -29,7 +29,7 @@ static sb_status new_problem(const sbi_metric_call *call, int64_t n, problem *ou
     return out->is && out->score && out->weight ? SB_OK : SB_ERR_MEMORY;
 }
 
-static void add(problem *p, bool is, double score, double weight) {
+static void add_score(problem *p, bool is, double score, double weight) {
     p->is[p->n] = is ? 1.0 : 0.0;
     p->score[p->n] = score;
     p->weight[p->n++] = weight;
@@ -89,7 +89,7 @@ static sb_status one_problem(sbi_metric_call *call, curve_of of, sb_error *err) 
     problem p;
     double score = 0.0;
     sb_status status = new_problem(call, call->n, &p, err);
-    for (int64_t i = 0; i < call->n && status == SB_OK; i++) add(&p, call->truth[i] == 1, call->p[i], call->w[i]);
+    for (int64_t i = 0; i < call->n && status == SB_OK; i++) add_score(&p, call->truth[i] == 1, call->p[i], call->w[i]);
     if (status != SB_OK || (status = solve(call, &p, of, &score, NULL, err))) return status;
     return sbi_metric_number(call, score, err);
 }
@@ -99,7 +99,7 @@ static sb_status all_cells(sbi_metric_call *call, curve_of of, sb_error *err) {
     double score = 0.0;
     sb_status status = new_problem(call, call->n * call->columns, &p, err);
     for (int64_t i = 0; i < call->n && status == SB_OK; i++)
-        for (int64_t c = 0; c < call->columns; c++) add(&p, call->truth[i] == c, call->p[i * call->columns + c], call->w[i]);
+        for (int64_t c = 0; c < call->columns; c++) add_score(&p, call->truth[i] == c, call->p[i * call->columns + c], call->w[i]);
     if (status != SB_OK || (status = solve(call, &p, of, &score, NULL, err))) return status;
     return sbi_metric_number(call, score, err);
 }
@@ -112,7 +112,7 @@ static sb_status one_against_rest(sbi_metric_call *call, curve_of of, sb_error *
     if (sbi_setting_is(call, "average", "micro")) return all_cells(call, of, err);
     for (int64_t c = 0; c < k && status == SB_OK; c++) {
         p.n = 0;
-        for (int64_t i = 0; i < call->n; i++) add(&p, call->truth[i] == c, call->p[i * k + c], call->w[i]);
+        for (int64_t i = 0; i < call->n; i++) add_score(&p, call->truth[i] == c, call->p[i * k + c], call->w[i]);
         status = solve(call, &p, of, each + c, weight + c, err);
     }
     if (status != SB_OK) return status;
@@ -133,7 +133,7 @@ static sb_status one_against_one(sbi_metric_call *call, sb_error *err) {
                 const int64_t own = side ? b : a;
                 p.n = 0;
                 for (int64_t i = 0; i < call->n; i++)
-                    if (call->truth[i] == a || call->truth[i] == b) add(&p, call->truth[i] == own, call->p[i * k + own], 1.0);
+                    if (call->truth[i] == a || call->truth[i] == b) add_score(&p, call->truth[i] == own, call->p[i * k + own], 1.0);
                 if (p.n == 0) score[side] = __builtin_nan("");
                 else status = solve(call, &p, area, score + side, NULL, err);
             }
