@@ -120,6 +120,23 @@ sb_status sbi_model_check_arrays(const sb_model *model, sb_error *err);
 // SB_ERR_INTERRUPTED where the caller wants no more.
 sb_status sbi_call_progress(const sbi_call *call, int64_t done, int64_t total, sb_error *err);
 
+// ---- the algorithms' files: sbi_NAME_check and sbi_NAME_METHOD of every row
+#define ALGORITHM(name, class_name, module, kind, input, about) sb_status sbi_##name##_check(const sb_model *model, sb_error *err);
+#define PARAMETER(algorithm, name, type, value, about)
+#define SURFACE(algorithm, name, type, value, about)
+#define FITTED(algorithm, name, dtype, shape, about)
+#define KEPT(algorithm, name, dtype, shape, about)
+#define PROOF(algorithm, settings)
+#define METHOD(algorithm, name, dtype, shape, about) sb_status sbi_##algorithm##_##name(sbi_call *call, sb_error *err);
+#include "algorithms.def"
+#undef ALGORITHM
+#undef PARAMETER
+#undef SURFACE
+#undef FITTED
+#undef KEPT
+#undef METHOD
+#undef PROOF
+
 // ---- host_numbers.c: arrays as numbers of the host
 // All elements as doubles (float32, float64, integers below 2^53); to be released with the context's allocator.
 sb_status sbi_read_reals(sb_context *ctx, const sb_array *a, double **out, sb_error *err);

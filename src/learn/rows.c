@@ -12,22 +12,6 @@ typedef struct def_row {
     sbi_model_check check;
 } def_row;
 
-#define ALGORITHM(name, class_name, module, kind, input, about) sb_status sbi_##name##_check(const sb_model *model, sb_error *err);
-#define PARAMETER(algorithm, name, type, value, about)
-#define SURFACE(algorithm, name, type, value, about)
-#define FITTED(algorithm, name, dtype, shape, about)
-#define KEPT(algorithm, name, dtype, shape, about)
-#define PROOF(algorithm, settings)
-#define METHOD(algorithm, name, dtype, shape, about) sb_status sbi_##algorithm##_##name(sbi_call *call, sb_error *err);
-#include "algorithms.def"
-#undef ALGORITHM
-#undef PARAMETER
-#undef SURFACE
-#undef FITTED
-#undef KEPT
-#undef METHOD
-#undef PROOF
-
 #define ALGORITHM(name, class_name, module, kind, input, about) \
     {ROW_ALGORITHM, #name, {#class_name, module, kind, input, about}, NULL, sbi_##name##_check},
 #define PARAMETER(algorithm, name, type, value, about) {ROW_PARAMETER, #algorithm, {#name, type, value, about}, NULL, NULL},

@@ -21,9 +21,6 @@
 
 #include <string.h>
 
-sb_status sbi_dbscan_check(const sb_model *model, sb_error *err);
-sb_status sbi_dbscan_fit(sbi_call *call, sb_error *err);
-
 typedef struct clustering {
     sbi_call *call;
     sb_context *ctx;

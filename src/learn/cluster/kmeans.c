@@ -33,12 +33,6 @@
 
 #define STREAM (UINT64_C(4) << 32)
 
-sb_status sbi_kmeans_check(const sb_model *model, sb_error *err);
-sb_status sbi_kmeans_fit(sbi_call *call, sb_error *err);
-sb_status sbi_kmeans_predict(sbi_call *call, sb_error *err);
-sb_status sbi_kmeans_transform(sbi_call *call, sb_error *err);
-sb_status sbi_kmeans_score(sbi_call *call, sb_error *err);
-
 typedef struct start { // one start, and the arrays that all share
     const sbi_call *call;
     sb_context *ctx;

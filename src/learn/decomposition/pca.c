@@ -39,15 +39,6 @@
 #define STREAM (UINT64_C(5) << 32)
 #define LN_TWO_PI 0x1.d67f1c864beb5p+0
 
-sb_status sbi_pca_check(const sb_model *model, sb_error *err);
-sb_status sbi_pca_fit(sbi_call *call, sb_error *err);
-sb_status sbi_pca_transform(sbi_call *call, sb_error *err);
-sb_status sbi_pca_inverse_transform(sbi_call *call, sb_error *err);
-sb_status sbi_pca_score_samples(sbi_call *call, sb_error *err);
-sb_status sbi_pca_score(sbi_call *call, sb_error *err);
-sb_status sbi_pca_get_covariance(sbi_call *call, sb_error *err);
-sb_status sbi_pca_get_precision(sbi_call *call, sb_error *err);
-
 typedef enum solver { COVARIANCE, FULL, RANDOMIZED } solver;
 typedef struct spectrum {
     sbi_call *call;

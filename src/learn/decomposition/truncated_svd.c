@@ -21,11 +21,6 @@
 
 #define STREAM (UINT64_C(6) << 32)
 
-sb_status sbi_truncated_svd_check(const sb_model *model, sb_error *err);
-sb_status sbi_truncated_svd_fit(sbi_call *call, sb_error *err);
-sb_status sbi_truncated_svd_transform(sbi_call *call, sb_error *err);
-sb_status sbi_truncated_svd_inverse_transform(sbi_call *call, sb_error *err);
-
 static sb_status in_subspace(const sbi_call *call, int64_t k, double *s, double *vt, sb_error *err) {
     const sb_model *model = call->model;
     const int64_t iterations = sbi_model_integer(model, "n_iter");

@@ -18,11 +18,6 @@
 // What can go wrong. NaN in the data is refused where missing_values is a number.
 #include "learn.h"
 
-sb_status sbi_simple_imputer_check(const sb_model *model, sb_error *err);
-sb_status sbi_simple_imputer_fit(sbi_call *call, sb_error *err);
-sb_status sbi_simple_imputer_transform(sbi_call *call, sb_error *err);
-sb_status sbi_simple_imputer_inverse_transform(sbi_call *call, sb_error *err);
-
 // The numbers of x with NaN for holes, to be released.
 static sb_status read_holes(const sbi_call *call, double **out, sb_error *err) {
     double hole = sbi_model_real(call->model, "missing_values");

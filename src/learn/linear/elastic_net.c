@@ -26,15 +26,6 @@
 
 #include <string.h>
 
-sb_status sbi_elastic_net_check(const sb_model *model, sb_error *err);
-sb_status sbi_elastic_net_fit(sbi_call *call, sb_error *err);
-sb_status sbi_elastic_net_predict(sbi_call *call, sb_error *err);
-sb_status sbi_elastic_net_score(sbi_call *call, sb_error *err);
-sb_status sbi_lasso_check(const sb_model *model, sb_error *err);
-sb_status sbi_lasso_fit(sbi_call *call, sb_error *err);
-sb_status sbi_lasso_predict(sbi_call *call, sb_error *err);
-sb_status sbi_lasso_score(sbi_call *call, sb_error *err);
-
 typedef struct descent {
     const sbi_call *call;
     int64_t n, d, max_iter, iterations;

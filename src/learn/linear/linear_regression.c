@@ -18,11 +18,6 @@
 // 1e150 overflow the products: a named error. b >= 0 of dependent features is one of several minima.
 #include "least_squares.h"
 
-sb_status sbi_linear_regression_check(const sb_model *model, sb_error *err);
-sb_status sbi_linear_regression_fit(sbi_call *call, sb_error *err);
-sb_status sbi_linear_regression_predict(sbi_call *call, sb_error *err);
-sb_status sbi_linear_regression_score(sbi_call *call, sb_error *err);
-
 sb_status sbi_linear_regression_fit(sbi_call *call, sb_error *err) {
     const bool positive = sbi_model_flag(call->model, "positive");
     const double none = 0.0;

@@ -30,14 +30,6 @@
 
 #include <string.h>
 
-sb_status sbi_logistic_regression_check(const sb_model *model, sb_error *err);
-sb_status sbi_logistic_regression_fit(sbi_call *call, sb_error *err);
-sb_status sbi_logistic_regression_decision_function(sbi_call *call, sb_error *err);
-sb_status sbi_logistic_regression_predict(sbi_call *call, sb_error *err);
-sb_status sbi_logistic_regression_predict_proba(sbi_call *call, sb_error *err);
-sb_status sbi_logistic_regression_predict_log_proba(sbi_call *call, sb_error *err);
-sb_status sbi_logistic_regression_score(sbi_call *call, sb_error *err);
-
 typedef struct logistic {
     const sbi_call *call;
     sb_context *ctx;

@@ -16,11 +16,6 @@
 // y adds to it alone.
 #include "least_squares.h"
 
-sb_status sbi_ridge_check(const sb_model *model, sb_error *err);
-sb_status sbi_ridge_fit(sbi_call *call, sb_error *err);
-sb_status sbi_ridge_predict(sbi_call *call, sb_error *err);
-sb_status sbi_ridge_score(sbi_call *call, sb_error *err);
-
 static sb_status alphas_of(const sbi_call *call, double **out, sb_error *err) {
     const sbi_value *value = sbi_model_value(call->model, "alpha");
     if (!value->array) {

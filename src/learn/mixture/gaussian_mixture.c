@@ -38,17 +38,6 @@
 
 #define STREAM(purpose) (UINT64_C(purpose) << 32)
 
-sb_status sbi_gaussian_mixture_check(const sb_model *model, sb_error *err);
-sb_status sbi_gaussian_mixture_fit(sbi_call *call, sb_error *err);
-sb_status sbi_gaussian_mixture_predict(sbi_call *call, sb_error *err);
-sb_status sbi_gaussian_mixture_predict_proba(sbi_call *call, sb_error *err);
-sb_status sbi_gaussian_mixture_score_samples(sbi_call *call, sb_error *err);
-sb_status sbi_gaussian_mixture_score(sbi_call *call, sb_error *err);
-sb_status sbi_gaussian_mixture_aic(sbi_call *call, sb_error *err);
-sb_status sbi_gaussian_mixture_bic(sbi_call *call, sb_error *err);
-sb_status sbi_gaussian_mixture_sample(sbi_call *call, sb_error *err);
-sb_status sbi_gaussian_mixture_sample_labels(sbi_call *call, sb_error *err);
-
 typedef struct mixture { // a fit under way
     sbi_call *call;
     sb_context *ctx;

@@ -24,15 +24,6 @@
 
 #include <string.h>
 
-sb_status sbi_gaussian_nb_check(const sb_model *model, sb_error *err);
-sb_status sbi_gaussian_nb_fit(sbi_call *call, sb_error *err);
-sb_status sbi_gaussian_nb_partial_fit(sbi_call *call, sb_error *err);
-sb_status sbi_gaussian_nb_predict(sbi_call *call, sb_error *err);
-sb_status sbi_gaussian_nb_predict_proba(sbi_call *call, sb_error *err);
-sb_status sbi_gaussian_nb_predict_log_proba(sbi_call *call, sb_error *err);
-sb_status sbi_gaussian_nb_predict_joint_log_proba(sbi_call *call, sb_error *err);
-sb_status sbi_gaussian_nb_score(sbi_call *call, sb_error *err);
-
 // ---- fit
 
 // What a fit works with: rows of the host. moments[SBI_MOMENTS, c, d], all[SBI_MOMENTS, d].

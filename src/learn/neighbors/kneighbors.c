@@ -18,18 +18,6 @@
 
 #include <string.h>
 
-sb_status sbi_kneighbors_classifier_check(const sb_model *model, sb_error *err);
-sb_status sbi_kneighbors_classifier_fit(sbi_call *call, sb_error *err);
-sb_status sbi_kneighbors_classifier_predict(sbi_call *call, sb_error *err);
-sb_status sbi_kneighbors_classifier_predict_proba(sbi_call *call, sb_error *err);
-sb_status sbi_kneighbors_classifier_kneighbors(sbi_call *call, sb_error *err);
-sb_status sbi_kneighbors_classifier_score(sbi_call *call, sb_error *err);
-sb_status sbi_kneighbors_regressor_check(const sb_model *model, sb_error *err);
-sb_status sbi_kneighbors_regressor_fit(sbi_call *call, sb_error *err);
-sb_status sbi_kneighbors_regressor_predict(sbi_call *call, sb_error *err);
-sb_status sbi_kneighbors_regressor_kneighbors(sbi_call *call, sb_error *err);
-sb_status sbi_kneighbors_regressor_score(sbi_call *call, sb_error *err);
-
 static sb_status keep(sbi_call *call, sb_error *err) {
     const sb_array *y = NULL;
     sb_array *kept = NULL, *made = NULL;

@@ -19,11 +19,6 @@
 
 #include <string.h>
 
-sb_status sbi_nearest_neighbors_check(const sb_model *model, sb_error *err);
-sb_status sbi_nearest_neighbors_fit(sbi_call *call, sb_error *err);
-sb_status sbi_nearest_neighbors_kneighbors(sbi_call *call, sb_error *err);
-sb_status sbi_nearest_neighbors_radius_neighbors(sbi_call *call, sb_error *err);
-
 sb_status sbi_nearest_neighbors_fit(sbi_call *call, sb_error *err) { return sbi_search_keep(call, err); }
 sb_status sbi_nearest_neighbors_kneighbors(sbi_call *call, sb_error *err) { return sbi_search_kneighbors(call, err); }
 

@@ -18,12 +18,6 @@
 // large and takes digits from the result, as in scikit-learn; one outlier presses all others together.
 #include "learn.h"
 
-sb_status sbi_min_max_scaler_check(const sb_model *model, sb_error *err);
-sb_status sbi_min_max_scaler_fit(sbi_call *call, sb_error *err);
-sb_status sbi_min_max_scaler_partial_fit(sbi_call *call, sb_error *err);
-sb_status sbi_min_max_scaler_transform(sbi_call *call, sb_error *err);
-sb_status sbi_min_max_scaler_inverse_transform(sbi_call *call, sb_error *err);
-
 static double lower(double a, double b) { return a < b || b != b ? a : b; } // a NaN gives way
 static double higher(double a, double b) { return a > b || b != b ? a : b; }
 

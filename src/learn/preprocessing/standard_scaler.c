@@ -20,12 +20,6 @@
 // rounding may have made; here only what is constant is.
 #include "learn.h"
 
-sb_status sbi_standard_scaler_check(const sb_model *model, sb_error *err);
-sb_status sbi_standard_scaler_fit(sbi_call *call, sb_error *err);
-sb_status sbi_standard_scaler_partial_fit(sbi_call *call, sb_error *err);
-sb_status sbi_standard_scaler_transform(sbi_call *call, sb_error *err);
-sb_status sbi_standard_scaler_inverse_transform(sbi_call *call, sb_error *err);
-
 static const char *const names[SBI_MOMENTS] = {"n_samples_seen", "mean", "squares", "low", "high"};
 
 static sb_status fit(sbi_call *call, bool goes_on, sb_error *err) {
