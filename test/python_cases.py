@@ -36,7 +36,7 @@ from samebits.linear_model import ElasticNet, Lasso, LinearRegression, LogisticR
 from samebits.mixture import GaussianMixture
 from samebits.naive_bayes import GaussianNB
 from samebits.neighbors import KNeighborsClassifier, NearestNeighbors
-from samebits.preprocessing import MinMaxScaler, StandardScaler
+from samebits.preprocessing import MinMaxScaler, OrdinalEncoder, StandardScaler
 
 # Checks that scikit-learn's own estimator of that name fails, too, and why.
 EXPECTED = {"KMeans": {f"check_sample_weight_equivalence_on_{kind}_data": "draws pick rows: repeated rows are other rows" for kind in ("dense", "sparse")},
@@ -212,6 +212,92 @@ def holes(dtype, hole=np.nan):
     X[generator.random(X.shape) < 0.2] = np.nan
     X[:, 3], X[:, 4] = 7, np.nan
     return np.where(np.isnan(X), hole, X).astype(dtype)
+
+
+def tables_of_categories():
+    """Tables of categories, each to fit and one with others, too."""
+    generator = np.random.default_rng(2)
+    numbers = np.column_stack([generator.integers(0, 9, 80), generator.geometric(0.4, 80), generator.integers(-2, 2, 80)])
+    gaps = np.where(generator.random(numbers.shape) < 0.1, np.nan, numbers / 2)
+    words = np.array(["red", "green", "blue", "cyan\n\"", "gr\u00fcn"])[numbers % 5]
+    mixed = pd.DataFrame({"a": words[:, 0], "b": numbers[:, 1], "c": gaps[:, 2], "d": pd.Categorical(words[:, 1]), "e": numbers[:, 2] > 0})
+    holed = words.astype(object)
+    holed[::7, 1], holed[::5, 2] = np.nan, None
+    for X in (numbers, gaps, gaps.astype(np.float32), words, words.tolist(), mixed, holed, numbers.astype(object), np.array([[2**60], [2**60 + 1], [3]])):
+        yield X, X[:40]
+
+
+def same_categories(own, theirs, label):
+    check(len(own) == len(theirs), label)
+    for one, other in zip(own, theirs):
+        check((one is None) == (other is None), label)
+        if one is not None:
+            check(one.dtype == other.dtype and [str(v) for v in one.tolist()] == [str(v) for v in other.tolist()], f"{label}: {one!r} {other!r}")
+
+
+def same_entries(own, other, label):
+    check(own.shape == other.shape and own.dtype == other.dtype and all(a == b or (a != a and b != b) for a, b in zip(own.ravel().tolist(), other.ravel().tolist())),
+          f"{label}: {own!r} {other!r}")
+
+
+def ordinals():
+    for X, few in tables_of_categories():
+        for settings in ({}, {"encoded_missing_value": -1, "dtype": np.int32}, {"min_frequency": 9}, {"min_frequency": 0.2}, {"max_categories": 3}, {"max_categories": 1},
+                         {"handle_unknown": "use_encoded_value", "unknown_value": -5, "max_categories": 4}, {"handle_unknown": "use_encoded_value", "unknown_value": np.nan}):
+            label = f"ordinals {settings} of {type(X).__name__} {getattr(X, 'dtype', '')}"
+            own, theirs = OrdinalEncoder(**settings), preprocessing.OrdinalEncoder(**settings)
+            data = few if "handle_unknown" in settings else X
+            same_entries(own.fit_transform(data), theirs.fit_transform(data), label)
+            same_categories(own.categories_, theirs.categories_, label)
+            check(hasattr(own, "infrequent_categories_") == hasattr(theirs, "infrequent_categories_"), label)
+            if hasattr(own, "infrequent_categories_"):
+                same_categories(own.infrequent_categories_, theirs.infrequent_categories_, label)
+            codes = own.transform(X)
+            same_entries(codes, theirs.transform(X), label)
+            if not {"min_frequency", "max_categories"} & settings.keys() and not np.isnan(settings.get("unknown_value", 0)):  # (theirs takes NaN for a number there)
+                same_entries(own.inverse_transform(codes), theirs.inverse_transform(codes.copy()), label)  # (they write into it)
+            with tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "m")
+                own.save(path)
+                again = samebits.load(path)
+            again.dtype = own.dtype  # (no file has it)
+            same_entries(again.transform(X), codes, f"{label}, loaded")
+            same_entries(pickle.loads(pickle.dumps(own)).transform(X), codes, f"{label}, pickled")
+            taken = samebits.from_sklearn(theirs)
+            same_entries(taken.transform(X), codes, f"{label}, taken over")
+            same_categories(taken.categories_, theirs.categories_, f"{label}, taken over")
+            if own.categories_[0].dtype.kind in "OU":
+                same_entries(again.inverse_transform(codes)[:, :1].astype(str), own.inverse_transform(codes)[:, :1].astype(str), f"{label}, loaded, back")
+            check(again.digest() == own.digest() and hasattr(again, "infrequent_categories_") == hasattr(own, "infrequent_categories_") and len(taken.digest()) == 64, label)
+    rare = OrdinalEncoder(min_frequency=2).fit([["a"], ["a"], ["b"], ["c"]])
+    check(rare.inverse_transform([[0], [1]]).tolist() == [["a"], ["infrequent_sklearn"]], "the rare ones")
+    given = [["small", "middle", "large"], [1, 2, 3]]
+    frame = pd.DataFrame({"a": ["large", "small"], "b": [3, 1]})
+    for settings in ({"categories": given}, {"categories": [*given[:1], [1, 3]], "handle_unknown": "use_encoded_value", "unknown_value": -1}):
+        own, theirs = OrdinalEncoder(**settings).fit(frame), preprocessing.OrdinalEncoder(**settings).fit(frame)
+        same_entries(own.transform(frame), theirs.transform(frame), f"{settings}")
+        same_categories(own.categories_, theirs.categories_, f"{settings}")
+        same_entries(samebits.from_sklearn(theirs).transform(frame), own.transform(frame), f"{settings}, taken over")
+        same_entries(own.inverse_transform(own.transform(frame)), theirs.inverse_transform(theirs.transform(frame)), f"{settings}, back")
+    strange = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1).fit([[1.0], [0.0]])
+    check(strange.transform(np.array([["1"], ["x"]])).tolist() == [[-1.0], [-1.0]], "words among numbers are unknown")
+    for call, kind, words in (
+            (lambda: OrdinalEncoder().fit([["a"], ["b"]]).transform([["c"]]), ValueError, "Found unknown categories ['c'] in column 0 during transform"),
+            (lambda: OrdinalEncoder().fit([[1.0]]).transform([[2.5]]), ValueError, "Found unknown categories [2.5] in column 0 during transform"),
+            (lambda: OrdinalEncoder(categories=[["a"]]).fit([["b"]]), ValueError, "Found unknown categories ['b'] in column 0 during fit"),
+            (lambda: OrdinalEncoder(categories=[[2, 1]]).fit([[1]]), ValueError, "Unsorted categories"), (lambda: OrdinalEncoder(categories=[["a", "a"]]).fit([["a"]]), ValueError, "duplicate"),
+            (lambda: OrdinalEncoder(categories=[[1], [2]]).fit([[1]]), ValueError, "Shape mismatch"), (lambda: OrdinalEncoder(unknown_value=1).fit([[1]]), TypeError, "unknown_value should only"),
+            (lambda: OrdinalEncoder(handle_unknown="use_encoded_value").fit([[1]]), TypeError, "unknown_value should be"),
+            (lambda: OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=0).fit([[1]]), ValueError, "already used for encoding"),
+            (lambda: OrdinalEncoder(encoded_missing_value=0).fit([[1], [np.nan]]), ValueError, "encoded_missing_value"), (lambda: OrdinalEncoder(dtype=int).fit([[np.nan]]), ValueError, "missing values"),
+            (lambda: OrdinalEncoder().fit([["a"], [1]]), TypeError, "uniformly strings or numbers"), (lambda: OrdinalEncoder().fit([[b"a"]]), TypeError, "holds a bytes"),
+            (lambda: OrdinalEncoder().fit([[1.0]]).inverse_transform([[1.0]]), ValueError, "no category"), (lambda: OrdinalEncoder().fit([[np.inf]]), ValueError, "infinity")):
+        try:
+            call()
+        except kind as error:
+            check(words in str(error), f"{error}")
+        else:
+            check(False, words)
 
 
 def scaled_ranges():
@@ -813,6 +899,7 @@ if __name__ == "__main__":
     documentation()
     agreement()
     scaled_ranges()
+    ordinals()
     imputed()
     classifiers()
     subspaces()

@@ -41,7 +41,7 @@ static void test_types(void) {
         {"numbers 2", "1,", false, NULL}, {"numbers 2", ",", false, NULL}, {"numbers", "1,2,3", true, "1.0,2.0,3.0"},
         {"numbers", "1,2,3,4,5,6,7,8,9", false, NULL}, {"numbers", "", false, NULL}, {"'a' | 'b c'", "b c", true, "b c"}, {"'a' | 'b c'", "b", false, NULL},
         {"nan | real", "nan", true, "nan"}, {"nan | real", "-0.5", true, "-0.5"}, {"real", "nan", false, NULL},
-        {"seed", "18446744073709551615", true, "18446744073709551615"}, {"seed", "0", true, "0"}, {"array n d", "array", false, NULL}};
+        {"seed", "18446744073709551615", true, "18446744073709551615"}, {"seed", "0", true, "0"}, {"array n d", "array", false, NULL}, {"dtype", "float64", true, "none"}, {"dtype", "float", false, NULL}};
     const sbi_algorithm nobody = {.name = "nobody"};
     for (size_t i = 0; i < sizeof tries / sizeof *tries; i++) {
         const sbi_parameter_row row = {.name = "x", .type = tries[i].type};
@@ -521,6 +521,72 @@ static void test_imputer(void) {
     }
 }
 
+static void test_ordinal(void) {
+    const double nan = __builtin_nan("");
+    const double rows[12] = {3, 1, 7, nan, 7, 1, -0.0, 0, 7, 1, 0, 1}, own[6] = {1, -1.5, 3, 0, 2, nan};
+    static const struct { const char *parameter, *text; double first[6], second[6]; } tries[] = { // (columns)
+        {"encoded_missing_value", "nan", {1, 2, 2, 0, 2, 0}, {1, __builtin_nan(""), 1, 0, 1, 1}},
+        {"max_categories", "2", {1, 0, 0, 1, 0, 1}, {0, __builtin_nan(""), 0, 1, 0, 0}}, // (a group counts even where it is of one)
+        {"min_frequency", "2", {2, 1, 1, 0, 1, 0}, {0, __builtin_nan(""), 0, 1, 0, 0}},
+        {"min_frequency", "0.5", {1, 0, 0, 1, 0, 1}, {0, __builtin_nan(""), 0, 1, 0, 0}},
+        {"max_categories", "1", {0, 0, 0, 0, 0, 0}, {0, __builtin_nan(""), 0, 0, 0, 0}}};
+    EACH_CONTEXT(c) {
+        if (c.threads != 1 && c.threads != 3) continue;
+        sb_array *x = array_of(c.ctx, SB_F64, 2, SHAPE(6, 2), rows), *strange = array_of(c.ctx, SB_F64, 2, SHAPE(1, 2), (const double[]){3, 2});
+        for (size_t i = 0; i < sizeof tries / sizeof *tries; i++) {
+            double wanted[12];
+            for (int k = 0; k < 12; k++) wanted[k] = k % 2 ? tries[i].second[k / 2] : tries[i].first[k / 2];
+            sb_model *model = made(c.ctx, "ordinal_encoder");
+            set(model, tries[i].parameter, tries[i].text);
+            CHECK(FITS(model, "fit", .x = x), "%s", err.message);
+            gives(c.ctx, model, "transform", x, 12, wanted);
+            sb_array *codes = called(c.ctx, model, "transform", x);
+            if (i == 0) gives(c.ctx, model, "inverse_transform", codes, 12, (const double[]){3, 1, 7, nan, 7, 1, 0, 0, 7, 1, 0, 1});
+            if (i == 2) gives(c.ctx, model, "inverse_transform", codes, 12, (const double[]){nan, 1, 7, nan, 7, 1, 0, nan, 7, 1, 0, 1});
+            sb_array *none = NULL;
+            CHECK(i != 0 || (sb_model_call(c.ctx, model, "transform", &(sb_data){.size = sizeof(sb_data), .x = strange}, &none, &err) == SB_ERR_ARGUMENT && strstr(err.message, "[2] in column 1 during transform")), "%s", err.message);
+            sb_array_free(codes);
+            sb_model_free(model);
+        }
+        sb_model *model = made(c.ctx, "ordinal_encoder");
+        sb_array *given = array_of(c.ctx, SB_F64, 1, SHAPE(6), own), *few = array_of(c.ctx, SB_F64, 2, SHAPE(2, 2), (const double[]){-1.5, 2, 2, 0});
+        CHECK(sb_model_set_array(c.ctx, model, "categories", given, &err) == SB_OK, "%s", err.message);
+        CHECK(!FITS(model, "fit", .x = few) && err.status == SB_ERR_ARGUMENT && strstr(err.message, "[2] in column 0 during fit"), "%s", err.message);
+        set(model, "handle_unknown", "use_encoded_value");
+        CHECK(!FITS(model, "fit", .x = few) && err.status == SB_ERR_ARGUMENT && strcmp(err.argument, "unknown_value") == 0, "%s", err.message);
+        set(model, "unknown_value", "1");
+        CHECK(!FITS(model, "fit", .x = few) && strstr(err.message, "already used for encoding"), "%s", err.message);
+        set(model, "unknown_value", "-1");
+        set(model, "encoded_missing_value", "1");
+        CHECK(!FITS(model, "fit", .x = few) && strcmp(err.argument, "encoded_missing_value") == 0, "%s", err.message);
+        set(model, "encoded_missing_value", "-2");
+        CHECK(FITS(model, "fit", .x = few), "%s", err.message);
+        gives(c.ctx, model, "transform", x, 12, (const double[]){-1, -1, -1, -2, -1, -1, -1, 0, -1, -1, -1, -1});
+        gives(c.ctx, model, "transform", few, 4, (const double[]){0, 1, -1, 0});
+        // Words that fit the categories of no model.
+        int64_t size = 0;
+        static uint8_t bytes[1 << 14];
+        sb_model *again = NULL;
+        static const struct { const char *note; bool right; } notes[] = {{"[null, [\"a\"]]", false}, {"[null]", false}, {"7", false}, {"[null, null]", true}, {"nothing", false}};
+        for (size_t i = 0; i < sizeof notes / sizeof *notes; i++) {
+            CHECK(sb_model_set_note(model, "categories", notes[i].note, &err) == SB_OK && sb_model_store(model, bytes, sizeof bytes, &size, &err) == SB_OK, "%s", err.message);
+            CHECK((sb_model_restore(c.ctx, bytes, size, &again, &err) == SB_OK) == notes[i].right && (notes[i].right || err.status == SB_ERR_FORMAT), "%s: %s", notes[i].note, err.message);
+            sb_model_free(again);
+            again = NULL;
+        }
+        static const double wrong[][4] = {{2, 1, 1, 1}, {2, 2, 1, 1}, {1, 1, 3, 1}, {1.5, 1, 1, 1}, {2, __builtin_nan(""), 1, 1}};
+        for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+            sb_model *other = made(c.ctx, "ordinal_encoder");
+            sb_array *list = array_of(c.ctx, SB_F64, 1, SHAPE(4), wrong[i]);
+            CHECK(sb_model_set_array(c.ctx, other, "categories", list, &err) == SB_OK && !FITS(other, "fit", .x = few) && strcmp(err.argument, "categories") == 0, "%s", err.message);
+            sb_array_free(list);
+            sb_model_free(other);
+        }
+        sb_array_free(given), sb_array_free(few), sb_array_free(x), sb_array_free(strange);
+        sb_model_free(model);
+    }
+}
+
 static void test_least_squares(void) {
     static const double twice[8] = {1, 1, 2, 2, 3, 3, 5, 5}, y_twice[4] = {1, 2, 3, 5};
     static const double rank[9] = {10, 10, 0, 1e-32, 0, 0, 0, 0, 1}, y_rank[3] = {5, 0, 5};
@@ -871,6 +937,7 @@ static void test_memory(void) {
         {"standard_scaler", NULL, NULL},
         {"min_max_scaler", "clip", "true"},
         {"simple_imputer", "add_indicator", "true"},
+        {"ordinal_encoder", "max_categories", "2"},
         {"pca", "svd_solver", "randomized"},
         {"pca", "n_components", "mle"},
         {"pca", "whiten", "true"},
@@ -921,6 +988,7 @@ int main(void) {
     test_scaler();
     test_ranges();
     test_imputer();
+    test_ordinal();
     test_least_squares();
     test_take(ctx);
     test_components();

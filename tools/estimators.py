@@ -62,6 +62,8 @@ def interval(word, text):
 
 
 def constraint(name, kind):
+    if kind == "dtype":
+        return '"no_validation"'
     out, words = [], []
     for one in alternatives(kind):
         head, _, rest = one.partition(" ")
@@ -100,8 +102,8 @@ def default(parameter):
         return f'"{text}"'
     if "numbers" in kinds:
         return "(" + text.replace(",", ", ") + ("" if "," in text else ",") + ")"
-    if text == "nan":
-        return "np.nan"
+    if text == "nan" or kinds == ["dtype"]:
+        return f"np.{text}"
     if text == "inf":
         return 'float("inf")'
     return text if "int" in kinds or "." in text or "e" in text else text + ".0"
@@ -109,7 +111,7 @@ def default(parameter):
 
 def hint(parameter):
     """The type as Python writes it."""
-    words = {"none": "None", "nan": "float", "bool": "bool", "int": "int", "real": "float", "numbers": "tuple[float, ...]", "array": "Matrix", "seed": "Any"}
+    words = {"none": "None", "nan": "float", "bool": "bool", "int": "int", "real": "float", "numbers": "tuple[float, ...]", "array": "Matrix", "seed": "Any", "dtype": "Any"}
     kinds = [words.get(one.split(" ")[0], "str") for one in alternatives(parameter["type"])]
     return " | ".join(dict.fromkeys(kinds))
 
@@ -120,11 +122,11 @@ def told(parameter):
     for one in alternatives(parameter["type"]):
         head, _, rest = one.partition(" ")
         if head == "array":
-            words.append("dict of weights by class" if parameter["name"] == "class_weight" else f"array of shape ({', '.join(rest.split())})")
+            words.append("dict of weights by class" if parameter["name"] == "class_weight" else "list of arrays" if not rest else f"array of shape ({', '.join(rest.split())})")
         elif head == "seed":
             words.append("int, numpy Generator or RandomState")
         else:
-            words.append({"none": "None", "nan": "nan", "numbers": f"tuple of {rest} floats".replace("  ", " "), "int": f"int {rest}".strip(), "real": f"float {rest}".strip()}.get(head, one.replace("'", '"')))
+            words.append({"none": "None", "nan": "nan", "dtype": "type of numbers", "numbers": f"tuple of {rest} floats".replace("  ", " "), "int": f"int {rest}".strip(), "real": f"float {rest}".strip()}.get(head, one.replace("'", '"')))
     return ", ".join(words) + f", default={default(parameter)}"
 
 
@@ -132,7 +134,7 @@ def told(parameter):
 
 MIXINS = {"regressor": ["RegressorMixin"], "classifier": ["ClassifierMixin"], "clusterer": ["ClusterMixin"], "transformer": [],
           "density": ["DensityMixin"], "search": []}
-OWN = {"NamedFeaturesOutMixin": "_estimator", "Neighbors": "_neighbors", "RadiusNeighbors": "_neighbors"} # what is not scikit-learn's
+OWN = {"CodedMixin": "_encoders", "Encoder": "_encoders", "NamedFeaturesOutMixin": "_estimator", "Neighbors": "_neighbors", "RadiusNeighbors": "_neighbors"} # what is not scikit-learn's
 WRITTEN = ("kneighbors", "radius_neighbors") # methods that stand in those
 
 
@@ -147,6 +149,8 @@ def mixins(a):
     if "transform" in methods:
         features = {"n d": "OneToOneFeatureMixin", "n out": "NamedFeaturesOutMixin"}
         names += ["TransformerMixin", features.get(methods["transform"]["shape"], "ClassNamePrefixFeaturesOutMixin")]
+    if "categories" in a["input"].split():
+        names += ["CodedMixin", "Encoder"]
     if "kneighbors" in methods:
         names.append("RadiusNeighbors" if "radius_neighbors" in methods else "Neighbors")
     if "targets" in a["input"].split():
@@ -258,7 +262,7 @@ def write_python(out):
         numbers = [word for word in ("Integral", "Real") if f"({word}," in text]
         lines += ["from __future__ import annotations", ""] + ([f"from numbers import {', '.join(numbers)}"] if numbers else [])
         lines += [f"from typing import {'Any, ' if ': Any' in text or '| Any' in text or '-> Any' in text else ''}Self", ""]
-        if "np.nan" in text or "-> np." in text:
+        if "= np." in text or "np.nan" in text or "-> np." in text:
             lines.append("import numpy as np")
         lines += [f"from sklearn.base import {', '.join(name for name in used if name not in OWN)}"]
         if words:

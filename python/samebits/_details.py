@@ -14,7 +14,9 @@ def draws(estimator):
 
 
 def starts(estimator):
-    """Parameters in whose place a fit takes other ones: with warm_start, what the last one found."""
+    """Parameters in whose place a fit takes other ones: with warm_start, what the last one found; categories as one list."""
+    if hasattr(estimator, "_flat"):
+        return {"categories": estimator._flat}  # pylint: disable=protected-access
     if getattr(estimator, "warm_start", False) and hasattr(estimator, "precisions_"):
         return {"weights_init": estimator.weights_, "means_init": estimator.means_, "precisions_init": estimator.precisions_, "n_init": 1}
     return {}
@@ -30,6 +32,13 @@ def weights_by_class(names, given):
 
 def before_fit(estimator, X, y):
     """What has to be refused before the library sees it."""
+    if hasattr(estimator, "_check"):
+        estimator._check(X)  # pylint: disable=protected-access
+
+
+def notes(estimator):
+    """Notes of a model beside names."""
+    return estimator._notes() if hasattr(estimator, "_notes") else {}  # pylint: disable=protected-access
 
 
 def after_fit(estimator):

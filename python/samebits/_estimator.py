@@ -74,12 +74,13 @@ class Estimator(BaseEstimator):
     _sent: tuple[str, ...] = ()
     _lists: tuple[str, ...] = ()
     _fitted: tuple[str, ...] = ()
-    _parameter_constraints: dict[str, list[Any]] = {}
+    _parameter_constraints: dict[str, Any] = {}
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         words = self._input.split()
         tags.input_tags.allow_nan = "nan" in words
+        tags.input_tags.categorical = "categories" in words
         tags.input_tags.sparse = "sparse" in words
         tags.input_tags.positive_only = "positive" in words
         tags.target_tags.required = "target" in words or "classes" in words
@@ -89,12 +90,18 @@ class Estimator(BaseEstimator):
 
     # ---- from numpy to the library
 
+    @staticmethod
+    def _lent(X):
+        """X; what is memory of others, looked at where it is."""
+        if hasattr(X, "__array__"):
+            return X
+        return np.from_dlpack(X) if hasattr(X, "__dlpack__") else np.asarray(X) if hasattr(X, "__array_interface__") else X
+
     def _validated(self, X, reset, y=None, back=False):
         words = self._input.split()
         # (whether X is finite is looked at once, in the library)
         rules = {"dtype": _REAL, "order": "C", "reset": reset, "ensure_all_finite": False, "accept_sparse": "csr" if "sparse" in words else False}
-        if not hasattr(X, "__array__"):  # memory of others, looked at where it is
-            X = np.from_dlpack(X) if hasattr(X, "__dlpack__") else np.asarray(X) if hasattr(X, "__array_interface__") else X
+        X = self._lent(X)
         if back:  # (columns of a result: the library knows how many)
             del rules["reset"]
             return _canonical(check_array(X, **rules)), None
@@ -159,6 +166,8 @@ class Estimator(BaseEstimator):
         model = self._model if goes_on else self._new_model()
         if hasattr(self, "feature_names_in_"):
             model.set_note("feature_names", json.dumps(list(self.feature_names_in_)))
+        for key, text in _details.notes(self).items():
+            model.set_note(key, text)
         model.fit(method, X, y, weights, names)
         self._take(model)
         for category, sentence in model.warnings():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import json
 import os
 import sys
 import threading
@@ -306,6 +307,12 @@ class Model:
 
     def set_note(self, key, text):
         check("sb_model_set_note", self.handle, whole(key.encode()), None if text is None else whole(text.encode()))
+
+    def parameters(self):
+        """{name: text}, all that reach a bit, as a model's file has them."""
+        data = self.store()
+        end = int.from_bytes(data[:8], "little")
+        return json.loads(json.loads(data[8:][:end])["__metadata__"]["model"])["parameters"]
 
     def algorithm(self):
         return lib.sb_model_algorithm(self.handle).decode()

@@ -13,7 +13,7 @@ import sklearn
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from samebits import _library
+from samebits import _details, _library
 from samebits._classes import CLASSES
 from samebits._estimator import Estimator
 
@@ -52,6 +52,7 @@ KINDS = {
     "ElasticNet": ("coef_", {"t": _targets}, {"intercept": _intercept}),
     "GaussianNB": (None, {}, {}),
     "MinMaxScaler": (None, {"n": lambda f: f.n_samples_seen_}, {}),
+    "OrdinalEncoder": (None, {"cats": lambda f: len([one for own in f.categories_ for one in own])}, {}),
     "SimpleImputer": (None, {"marked": lambda f: len(_marked(f)), "out": lambda f: len([*_shown(f), *_marked(f)])},
                       {"indicator_features": lambda f: f.indicator_.features_ if f.indicator_ else None}),
     "LogisticRegression": ("coef_", {"c": lambda f: len(f.classes_), "k": lambda f: len(f.coef_), "s": lambda f: -1 if len(f.coef_) == 1 else len(f.coef_)}, {}),
@@ -82,18 +83,20 @@ def _model(own, fitted):
     seed = getattr(own, "random_state", None)
     if hasattr(own, "random_state"):  # (a fit that is done draws no more)
         own.random_state = seed if isinstance(seed, Integral) else 0
+    found = own._adopt(fitted) if hasattr(own, "_adopt") else {}  # pylint: disable=protected-access
     model = own._new_model()  # pylint: disable=protected-access
     if hasattr(own, "random_state"):
         own.random_state = seed
         vars(own).pop("random_state_", None)
     dtype = np.float64 if typed is None else getattr(fitted, typed).dtype
-    found = {}
     for name in dict.fromkeys((*own._fitted, *arrays)):  # pylint: disable=protected-access
         value = arrays[name](fitted) if name in arrays else getattr(fitted, name + "_", None)
-        if value is not None:
+        if value is not None and name not in found:
             found[name] = np.asarray(value)
     own_sizes = {"n": 1, "d": fitted.n_features_in_, **{name: size(fitted) for name, size in sizes.items()}}
     classes = json.dumps(fitted.classes_.tolist(), default=str) if hasattr(fitted, "classes_") else None
+    for key, text in _details.notes(own).items():
+        model.set_note(key, text)
     model.take(np.float32 if dtype == np.float32 else np.float64, own_sizes, found, classes)
     module = type(fitted).__module__.split(".")[1]
     model.set_note("origin", f"scikit-learn {sklearn.__version__} sklearn.{module}.{type(fitted).__name__}")

@@ -210,6 +210,7 @@ static bool read_alternative(const char *a, int length, const char *text, sbi_va
         memcpy(out->word, a + 1, (size_t)length - 2);
         return strcmp(out->word, text) == 0;
     }
+    if (begins(a, length, "dtype")) return strcmp(text, "float32") == 0 || strcmp(text, "float64") == 0; // (a value of Python's alone)
     return false; // an array is no text
 }
 

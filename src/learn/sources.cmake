@@ -34,7 +34,9 @@ foreach(name
   neighbors/kneighbors
   neighbors/nearest_neighbors
   neighbors/search
+  preprocessing/categories
   preprocessing/min_max_scaler
+  preprocessing/ordinal_encoder
   preprocessing/standard_scaler)
   target_sources(samebits_objects PRIVATE src/learn/${name}.c)
 endforeach()

@@ -31,13 +31,13 @@ static void report_arrays(sbi_lane_run *run, const sb_model *model, int way, sb_
     }
 }
 
-// X; on the way back, where transform gives another width, what transform gives.
+// X; on the way back, where transform gives another width or numbers of categories, what transform gives.
 static sb_array *input_of(sbi_lane_run *run, const sb_model *model, const sbi_method_row *row, const sb_data *data, sb_array **made, sb_error *err) {
     const sbi_method_row *m = model->algorithm.methods;
     sb_array *x;
     memcpy(&x, &data->x, sizeof x);
     while (m->name && strcmp(m->name, "transform") != 0) m++;
-    if (strcmp(row->name, "inverse_transform") != 0 || !m->name || strcmp(m->shape, "n d") == 0) return x;
+    if (strcmp(row->name, "inverse_transform") != 0 || !m->name || (strcmp(m->shape, "n d") == 0 && !sbi_row_has(model->algorithm.input, "categories"))) return x;
     sbi_lane_do(run, sb_model_call(run->ctx, model, "transform", data, made, err));
     return *made;
 }

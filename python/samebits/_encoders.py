@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Encoders of categories: columns of numbers go to the library as they are, of words (and of other objects) their places among the
+categories of their feature, which stand in the model's note "categories"."""
+import json
+
+import numpy as np
+from sklearn.preprocessing._encoders import _BaseEncoder
+from sklearn.utils._encode import _unique
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+_EXACT = 2**53  # whole numbers below it are float64
+
+
+def _is_nan(value):
+    return value != value  # pylint: disable=comparison-with-itself
+
+
+def _plain(value, column):
+    """A category that a model's file can hold."""
+    value = value.item() if hasattr(value, "item") else value
+    if value is not None and not isinstance(value, (str, bool, int, float)):
+        raise TypeError(f"column {column} holds a {type(value).__name__}: categories are words, numbers, true and false, None")
+    return value
+
+
+def _is_number(values):
+    """Whether a column's type is one of numbers that float64 holds."""
+    if values.dtype.kind in "iu":
+        ends = np.unique(values)[[0, -1]].tolist()
+        return -_EXACT < ends[0] and ends[1] < _EXACT
+    return values.dtype.kind in "fb" and values.dtype.itemsize <= 8
+
+
+def _words_of(values, column):
+    """The categories of a column of words in their order, NaN not among them."""
+    return [value for value in (_plain(one, column) for one in _unique(values).tolist()) if not _is_nan(value)]
+
+
+def _unnamed(code, missing):
+    """What stands where there is no category: NaN if it is missing, None if it is unknown."""
+    return np.nan if missing is not None and (code == missing or _is_nan(code) and _is_nan(missing)) else None
+
+
+class Encoder:
+    """categories_, infrequent_categories_, and X as columns."""
+
+    def _validated(self, X, reset, y=None, back=False):
+        if back:
+            return super()._validated(X, reset, back=True)
+        X = self._lent(X)
+        columns, _, width = _BaseEncoder._check_X(self, X, ensure_all_finite="allow-nan")
+        validate_data(self, X=X, reset=reset, skip_check_array=True)
+        if reset:
+            self.n_features_in_ = width
+            self._find_words(columns)
+        else:
+            check_is_fitted(self)
+        strict = self.handle_unknown == "error" if reset else self._strict
+        entries = [self._entries(j, values, "fit" if reset else "transform", strict) for j, values in enumerate(columns)]
+        narrow = all(one.dtype == np.float32 for one in entries)
+        out = np.empty((len(columns[0]), len(columns)), dtype=np.float32 if narrow else np.float64)
+        for j, one in enumerate(entries):
+            out[:, j] = one
+        return out, None
+
+    def _find_words(self, columns):
+        """For each column its type, and its categories where they are no numbers; those that are given as one list of numbers."""
+        self._types, self._words, self._flat = [values.dtype for values in columns], [], "auto"
+        if not isinstance(self.categories, str):
+            if len(self.categories) != len(columns):
+                raise ValueError("Shape mismatch: if categories is an array, it has to be of shape (n_features,).")
+            self._flat = []
+        for j, values in enumerate(columns):
+            number = _is_number(values)
+            if self._flat == "auto":
+                self._words.append(None if number else _words_of(values, j))
+                continue
+            given = np.array(self.categories[j], dtype=values.dtype if number else object).tolist()
+            if not number:
+                given = [_plain(one, j) for one in given]
+                if any(_is_nan(one) for one in given[:-1]):
+                    raise ValueError(f"Nan should be the last element in user provided categories, see categories {given} in column #{j}")
+                if len(set(given)) != len(given):
+                    raise ValueError(f"In column {j}, the predefined categories contain duplicate elements.")
+                self._types[j] = np.dtype(object)
+            self._words.append(None if number else [one for one in given if not _is_nan(one)])
+            self._flat.extend([len(given), *(given if number else [one if _is_nan(one) else place for place, one in enumerate(given)])])
+
+    def _entries(self, column, values, method, strict):
+        """A column as the library sees it; what is of another kind than its categories has a number that none of them has."""
+        words = self._words[column]
+        if words is None and values.dtype.kind in "fiub":
+            return values if values.dtype == np.float32 else values.astype(np.float64)
+        known = self.categories_[column].tolist() if words is None else words
+        places = {word: word if words is None else place for place, word in enumerate(known)}
+        nobody = next(place for place in range(len(known), -1, -1) if place not in places.values())
+        numbers = [value if _is_nan(value) else places.get(value, nobody) for value in values.tolist()]
+        strangers = [value for value, place in zip(values.tolist(), numbers) if place == nobody]
+        if strangers and strict:
+            raise ValueError(f"Found unknown categories {list(dict.fromkeys(strangers))} in column {column} during {method}")
+        return np.array(numbers, dtype=np.float64)
+
+    def _adopt(self, fitted):
+        """The arrays of the library that a fit of scikit-learn's leaves."""
+        self._find_words(fitted.categories_)
+        found = {"categories": [], "category_ends": [], "codes": [], "counts": [], "rare": []}
+        groups = getattr(fitted, "infrequent_categories_", None) or [None for _ in fitted.categories_]
+        for j, (categories, group) in enumerate(zip(fitted.categories_, groups)):
+            rare = set() if group is None else set(group.tolist())
+            often = [one for one in categories.tolist() if not _is_nan(one) and one not in rare]
+            places = {one: place for place, one in enumerate(often)}
+            found["categories"].extend(self._entries(j, categories, "fit", True).tolist())
+            found["category_ends"].append(len(found["categories"]))
+            found["codes"].extend(-1 if _is_nan(one) else places.get(one, len(often)) for one in categories.tolist())
+            found["counts"].append(len([*often, *([None] if rare else [])]))
+            found["rare"].append(len(often) if rare else -1)
+        return {name: np.array(values, dtype=np.float64 if name == "categories" else np.int64) for name, values in found.items()}
+
+    def _notes(self):
+        return {"categories": json.dumps(self._words)} if any(words is not None for words in self._words) else {}
+
+    def _take(self, model):
+        ends, note = model.array("category_ends").tolist(), model.note("categories")
+        self._words = json.loads(note) if note else [None for _ in ends]
+        super()._take(model)
+        numbers, codes, rare = self.categories_, model.array("codes"), model.array("rare").tolist()
+        if not hasattr(self, "_types"):
+            self._types = [numbers.dtype if words is None else np.dtype(object) for words in self._words]
+        parameters = model.parameters()  # (those of a file, whatever the estimator has)
+        self._strict = parameters["handle_unknown"] == "error"
+        self._grouped = parameters["min_frequency"] != "none" or parameters["max_categories"] != "none"
+        self.categories_, self._rare, self._infrequent = [], rare, []
+        for first, end, words, kind, group in zip((0, *ends), ends, self._words, self._types, rare):
+            own = numbers[first:end]
+            if words is None:
+                own = own.astype(kind)
+            else:
+                own = np.array([value if _is_nan(value) else words[int(value)] for value in own.tolist()], dtype=kind)
+            self.categories_.append(own)
+            self._infrequent.append(None if group < 0 else own[codes[first:end] == group])
+
+    @property
+    def infrequent_categories_(self):
+        """For each feature its rare categories, None where there are none."""
+        check_is_fitted(self)
+        if not self._grouped:
+            raise AttributeError("infrequent_categories_: neither min_frequency nor max_categories is set")
+        return self._infrequent
+
+
+class CodedMixin:
+    """One number a feature, and the way back."""
+
+    def _check(self, X):
+        floating = np.dtype(self.dtype).kind == "f"
+        given = self.unknown_value is not None
+        if self.handle_unknown == "use_encoded_value":
+            if not given:
+                raise TypeError("unknown_value should be an integer or np.nan when handle_unknown is 'use_encoded_value', got None.")
+            if _is_nan(self.unknown_value) and not floating:
+                raise ValueError(f"When unknown_value is np.nan, the dtype parameter should be a float dtype. Got {self.dtype}.")
+        elif given:
+            raise TypeError(f"unknown_value should only be set when handle_unknown is 'use_encoded_value', got {self.unknown_value}.")
+        missing = [j for j in range(X.shape[1]) if _is_nan(X[:, j]).any()]
+        if missing and not floating and _is_nan(self.encoded_missing_value):
+            raise ValueError(f"There are missing values in features {missing}. For OrdinalEncoder to encode missing values with dtype: {self.dtype}, "
+                             "set encoded_missing_value to a non-nan value, or set dtype to a float")
+
+    def _call(self, method, X, **data):
+        out = super()._call(method, X, **data)
+        if method == "transform":
+            return out.astype(self.dtype, copy=False)
+        return self._named(check_array(X, ensure_all_finite="allow-nan"), out)
+
+    def _named(self, codes, numbers):
+        """Categories by their names; None: unknown; "infrequent_sklearn": one of the rare ones."""
+        kind = np.result_type(*(categories.dtype for categories in self.categories_))
+        stands = float(self._model.parameters()["encoded_missing_value"])
+        if not self._strict or any(group >= 0 for group in self._rare):
+            kind = np.dtype(object)
+        out = np.empty(numbers.shape, dtype=kind)
+        for j, (words, group, categories) in enumerate(zip(self._words, self._rare, self.categories_)):
+            if words is None and kind != object:
+                out[:, j] = numbers[:, j].astype(categories.dtype)
+            else:
+                named = dict(enumerate(words) if words is not None else zip(categories.astype(np.float64).tolist(), categories.tolist()))
+                missing = stands if _is_nan(categories[-1]) else None
+                out[:, j] = [named[number] if number in named else "infrequent_sklearn" if 0 <= group == code else _unnamed(code, missing)
+                             for code, number in zip(codes[:, j].tolist(), numbers[:, j].tolist())]
+        return out
