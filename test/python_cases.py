@@ -36,7 +36,7 @@ from samebits.linear_model import ElasticNet, Lasso, LinearRegression, LogisticR
 from samebits.mixture import GaussianMixture
 from samebits.naive_bayes import GaussianNB
 from samebits.neighbors import KNeighborsClassifier, NearestNeighbors
-from samebits.preprocessing import MinMaxScaler, OrdinalEncoder, StandardScaler
+from samebits.preprocessing import MinMaxScaler, OneHotEncoder, OrdinalEncoder, StandardScaler
 
 # Checks that scikit-learn's own estimator of that name fails, too, and why.
 EXPECTED = {"KMeans": {f"check_sample_weight_equivalence_on_{kind}_data": "draws pick rows: repeated rows are other rows" for kind in ("dense", "sparse")},
@@ -292,6 +292,67 @@ def ordinals():
             (lambda: OrdinalEncoder(encoded_missing_value=0).fit([[1], [np.nan]]), ValueError, "encoded_missing_value"), (lambda: OrdinalEncoder(dtype=int).fit([[np.nan]]), ValueError, "missing values"),
             (lambda: OrdinalEncoder().fit([["a"], [1]]), TypeError, "uniformly strings or numbers"), (lambda: OrdinalEncoder().fit([[b"a"]]), TypeError, "holds a bytes"),
             (lambda: OrdinalEncoder().fit([[1.0]]).inverse_transform([[1.0]]), ValueError, "no category"), (lambda: OrdinalEncoder().fit([[np.inf]]), ValueError, "infinity")):
+        try:
+            call()
+        except kind as error:
+            check(words in str(error), f"{error}")
+        else:
+            check(False, words)
+
+
+def columns_of_categories():
+    for X, few in tables_of_categories():
+        for settings in ({}, {"drop": "first"}, {"drop": "if_binary", "max_categories": 2}, {"min_frequency": 9, "drop": "first", "dtype": np.int32}, {"min_frequency": 0.2}, {"max_categories": 1},
+                         {"handle_unknown": "ignore"}, {"handle_unknown": "ignore", "drop": "first"}, {"handle_unknown": "infrequent_if_exist", "max_categories": 3},
+                         {"handle_unknown": "infrequent_if_exist", "drop": "if_binary"}):
+            label = f"columns {settings} of {type(X).__name__} {getattr(X, 'dtype', '')}"
+            own, theirs = OneHotEncoder(sparse_output=False, **settings), preprocessing.OneHotEncoder(sparse_output=False, **settings)
+            data = few if "handle_unknown" in settings else X
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                same_entries(own.fit(data).transform(X), theirs.fit(data).transform(X), label)
+            said = [str(one.message).rstrip(".") for one in caught]
+            check(len(said) % 2 == 0 and said[:1] == said[1:], f"{label}: {said}")
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                out, taken = own.transform(X), samebits.from_sklearn(theirs)
+                same_categories(own.categories_, theirs.categories_, label)
+                check(np.array_equal(own.drop_idx_, theirs.drop_idx_) and (own.drop_idx_ is None) == (theirs.drop_idx_ is None), f"{label}: {own.drop_idx_} {theirs.drop_idx_}")
+                check(own.get_feature_names_out().tolist() == theirs.get_feature_names_out().tolist(), f"{label}: {own.get_feature_names_out()}")
+                check(hasattr(own, "infrequent_categories_") == hasattr(theirs, "infrequent_categories_"), label)
+                if out.shape[1]:
+                    same_entries(own.inverse_transform(out), theirs.inverse_transform(out), f"{label}, back")
+                same_entries(taken.transform(X), out, f"{label}, taken over")
+                same_categories(taken.categories_, theirs.categories_, f"{label}, taken over")
+                sparse = OneHotEncoder(**settings).fit(data)
+                hot = sparse.transform(X)
+                check(type(hot) is scipy.sparse.csr_matrix and hot.dtype == out.dtype and sparse.digest() == own.digest(), label)
+                same_entries(hot.toarray(), out, f"{label}, sparse")
+                if out.shape[1]:
+                    same_entries(sparse.inverse_transform(hot), own.inverse_transform(out), f"{label}, sparse, back")
+                with tempfile.TemporaryDirectory() as folder:
+                    path = os.path.join(folder, "m")
+                    own.save(path)
+                    again = samebits.load(path)
+                again.set_params(dtype=own.dtype, sparse_output=False)  # (no file has them)
+                same_entries(again.transform(X), out, f"{label}, loaded")
+                check(again.digest() == own.digest() and pickle.loads(pickle.dumps(own)).digest() == own.digest(), label)
+    frame = pd.DataFrame({"a": ["large", "small", "large"], "b": [3.5, np.nan, 1]})
+    for settings in ({"drop": ["large", 1]}, {"drop": ["small", np.nan]}, {"categories": [["small", "middle", "large"], [1, 3.5, np.nan]], "drop": ["middle", 3.5]},
+                     {"feature_name_combiner": lambda feature, category: f"{category} of {feature}"}):
+        own, theirs = OneHotEncoder(sparse_output=False, **settings).fit(frame), preprocessing.OneHotEncoder(sparse_output=False, **settings).fit(frame)
+        same_entries(own.transform(frame), theirs.transform(frame), f"{settings}")
+        same_entries(own.inverse_transform(own.transform(frame)), theirs.inverse_transform(theirs.transform(frame)), f"{settings}, back")
+        check(own.get_feature_names_out().tolist() == theirs.get_feature_names_out().tolist() and np.array_equal(own.drop_idx_, theirs.drop_idx_), f"{settings}")
+        same_entries(samebits.from_sklearn(theirs).transform(frame), own.transform(frame), f"{settings}, taken over")
+    for call, kind, words in (
+            (lambda: OneHotEncoder().fit([["a"], ["b"]]).transform([["c"]]), ValueError, "Found unknown categories ['c'] in column 0 during transform"),
+            (lambda: OneHotEncoder().fit([[1.0]]).transform([[2.5]]), ValueError, "Found unknown categories [2.5] in column 0 during transform"),
+            (lambda: OneHotEncoder(drop=["c"]).fit([["a"], ["b"]]), ValueError, "not found in the training data"), (lambda: OneHotEncoder(drop=[7]).fit([[1], [2]]), ValueError, "not found in the training data"),
+            (lambda: OneHotEncoder(drop=[1, 2]).fit([[1], [2]]), ValueError, "`drop` should have length equal to the number of features (1), got 2"),
+            (lambda: OneHotEncoder(drop=[1], min_frequency=2).fit([[1], [2], [2]]), ValueError, "because it is infrequent"),
+            (lambda: OneHotEncoder(handle_unknown="warn").fit([[1]]), ValueError, "handle_unknown"), (lambda: OneHotEncoder().fit([[1], [2]]).inverse_transform([[0, 0]]), ValueError, "all zeros"),
+            (lambda: OneHotEncoder().fit([[1], [2]]).inverse_transform([[0, 0, 1]]), ValueError, "expecting 2 features")):
         try:
             call()
         except kind as error:
@@ -756,7 +817,7 @@ def some_data(kind):
 
 def made(kind):
     parameters = kind().get_params()
-    own = {name: 3 for name in ("n_clusters", "n_components") if name in parameters}
+    own = {name: 3 for name in ("n_clusters", "n_components") if name in parameters} | {name: False for name in ("sparse_output",) if name in parameters}
     return kind(**own, **({"random_state": 1} if "random_state" in parameters else {}))
 
 
@@ -900,6 +961,7 @@ if __name__ == "__main__":
     agreement()
     scaled_ranges()
     ordinals()
+    columns_of_categories()
     imputed()
     classifiers()
     subspaces()

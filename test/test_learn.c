@@ -587,6 +587,53 @@ static void test_ordinal(void) {
     }
 }
 
+static void test_one_hot(void) {
+    const double nan = __builtin_nan(""), rows[12] = {3, 1, 7, nan, 7, 1, -0.0, 0, 7, 1, 0, 1}, strange[2] = {5, 1};
+    static const struct { const char *parameter, *text; int64_t width, unknown; double first[6]; } tries[] = { // (the first row; the number of a stranger)
+        {"drop", "none", 6, -1, {0, 1, 0, 0, 1, 0}},
+        {"drop", "first", 4, 0, {1, 0, 1, 0}},
+        {"drop", "if_binary", 6, -1, {0, 1, 0, 0, 1, 0}},
+        {"max_categories", "2", 4, 1, {0, 1, 1, 0}},
+        {"min_frequency", "2", 5, 2, {0, 0, 1, 1, 0}}};
+    EACH_CONTEXT(c) {
+        if (c.threads != 1 && c.threads != 3) continue;
+        sb_array *x = array_of(c.ctx, SB_F64, 2, SHAPE(6, 2), rows), *one = array_of(c.ctx, SB_F64, 2, SHAPE(1, 2), rows), *other = array_of(c.ctx, SB_F64, 2, SHAPE(1, 2), strange);
+        for (size_t i = 0; i < sizeof tries / sizeof *tries; i++) {
+            sb_model *model = made(c.ctx, "one_hot_encoder");
+            set(model, tries[i].parameter, tries[i].text);
+            set(model, "handle_unknown", "infrequent_if_exist");
+            CHECK(FITS(model, "fit", .x = x), "%s", err.message);
+            gives(c.ctx, model, "transform", one, tries[i].width, tries[i].first);
+            sb_array *hot = called(c.ctx, model, "transform", x), *csr[2] = {NULL};
+            if (i < 3) gives(c.ctx, model, "inverse_transform", hot, 12, (const double[]){3, 1, 7, nan, 7, 1, 0, 0, 7, 1, 0, 1});
+            CHECK(sb_model_call_many(c.ctx, model, "transform_csr", &(sb_data){.size = sizeof(sb_data), .x = x}, 2, csr, &err) == SB_OK, "%s", err.message);
+            double dense[36];
+            int64_t ends[7], columns[12], count = 0;
+            CHECK(sb_array_read(hot, dense, (size_t)sb_array_size(hot) * 8, &err) == SB_OK && sb_array_read(csr[0], ends, sizeof ends, &err) == SB_OK &&
+                  sb_array_read(csr[1], columns, (size_t)sb_array_size(csr[1]) * 8, &err) == SB_OK && ends[0] == 0, "%s", err.message);
+            for (int64_t k = 0; k < 6 * tries[i].width; k++)
+                if (dense[k] != 0.0) CHECK(dense[k] == 1.0 && columns[count] == k % tries[i].width && ++count <= ends[k / tries[i].width + 1], "%s: one %lld", tries[i].text, (long long)k);
+            CHECK(count == ends[6] && count == sb_array_size(csr[1]), "%lld ones", (long long)count);
+            sb_array *unknown = called(c.ctx, model, "transform", other), *numbers[2] = {NULL};
+            CHECK(sb_model_call_many(c.ctx, model, "inverse_transform", &(sb_data){.size = sizeof(sb_data), .x = unknown}, 2, numbers, &err) == SB_OK, "%s", err.message);
+            int64_t number[2];
+            CHECK(sb_array_read(numbers[1], number, sizeof number, &err) == SB_OK && number[0] == tries[i].unknown, "%s: unknown is %lld", tries[i].text, (long long)number[0]);
+            sb_array_free(hot), sb_array_free(csr[0]), sb_array_free(csr[1]), sb_array_free(unknown), sb_array_free(numbers[0]), sb_array_free(numbers[1]);
+            sb_model_free(model);
+        }
+        sb_model *model = made(c.ctx, "one_hot_encoder");
+        sb_array *drop = array_of(c.ctx, SB_F64, 1, SHAPE(2), (const double[]){7, nan}), *none = array_of(c.ctx, SB_F64, 1, SHAPE(2), (const double[]){8, nan}), *out = NULL;
+        sb_array *few = array_of(c.ctx, SB_F64, 1, SHAPE(1), rows);
+        for (int i = 0; i < 2; i++)
+            CHECK(sb_model_set_array(c.ctx, model, "drop", i ? none : few, &err) == SB_OK && !FITS(model, "fit", .x = x) && strcmp(err.argument, "drop") == 0, "%s", err.message);
+        CHECK(sb_model_set_array(c.ctx, model, "drop", drop, &err) == SB_OK && FITS(model, "fit", .x = x), "%s", err.message);
+        gives(c.ctx, model, "transform", x, 24, (const double[]){0, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 1, 0, 0, 0, 0, 1, 1, 0, 0, 1});
+        CHECK(sb_model_call(c.ctx, model, "transform", &(sb_data){.size = sizeof(sb_data), .x = other}, &out, &err) == SB_ERR_ARGUMENT, "unknown");
+        sb_array_free(drop), sb_array_free(none), sb_array_free(few), sb_array_free(x), sb_array_free(one), sb_array_free(other);
+        sb_model_free(model);
+    }
+}
+
 static void test_least_squares(void) {
     static const double twice[8] = {1, 1, 2, 2, 3, 3, 5, 5}, y_twice[4] = {1, 2, 3, 5};
     static const double rank[9] = {10, 10, 0, 1e-32, 0, 0, 0, 0, 1}, y_rank[3] = {5, 0, 5};
@@ -938,6 +985,7 @@ static void test_memory(void) {
         {"min_max_scaler", "clip", "true"},
         {"simple_imputer", "add_indicator", "true"},
         {"ordinal_encoder", "max_categories", "2"},
+        {"one_hot_encoder", "drop", "first"},
         {"pca", "svd_solver", "randomized"},
         {"pca", "n_components", "mle"},
         {"pca", "whiten", "true"},
@@ -989,6 +1037,7 @@ int main(void) {
     test_ranges();
     test_imputer();
     test_ordinal();
+    test_one_hot();
     test_least_squares();
     test_take(ctx);
     test_components();

@@ -73,6 +73,8 @@ def constraint(name, kind):
             out.append("None")
         elif head == "nan":
             out.append("np.nan")
+        elif head == "callable":
+            out.append("callable")
         elif head == "bool":
             out.append('"boolean"')
         elif head == "int":
@@ -111,7 +113,7 @@ def default(parameter):
 
 def hint(parameter):
     """The type as Python writes it."""
-    words = {"none": "None", "nan": "float", "bool": "bool", "int": "int", "real": "float", "numbers": "tuple[float, ...]", "array": "Matrix", "seed": "Any", "dtype": "Any"}
+    words = {"none": "None", "nan": "float", "bool": "bool", "int": "int", "real": "float", "numbers": "tuple[float, ...]", "array": "Matrix", "seed": "Any", "dtype": "Any", "callable": "Any"}
     kinds = [words.get(one.split(" ")[0], "str") for one in alternatives(parameter["type"])]
     return " | ".join(dict.fromkeys(kinds))
 
@@ -134,8 +136,8 @@ def told(parameter):
 
 MIXINS = {"regressor": ["RegressorMixin"], "classifier": ["ClassifierMixin"], "clusterer": ["ClusterMixin"], "transformer": [],
           "density": ["DensityMixin"], "search": []}
-OWN = {"CodedMixin": "_encoders", "Encoder": "_encoders", "NamedFeaturesOutMixin": "_estimator", "Neighbors": "_neighbors", "RadiusNeighbors": "_neighbors"} # what is not scikit-learn's
-WRITTEN = ("kneighbors", "radius_neighbors") # methods that stand in those
+OWN = {"CodedMixin": "_encoders", "HotMixin": "_encoders", "Encoder": "_encoders", "NamedFeaturesOutMixin": "_estimator", "Neighbors": "_neighbors", "RadiusNeighbors": "_neighbors"} # what is not scikit-learn's
+WRITTEN = ("kneighbors", "radius_neighbors", "transform_csr") # methods that stand in those
 
 
 def shape_of(text):
@@ -150,7 +152,7 @@ def mixins(a):
         features = {"n d": "OneToOneFeatureMixin", "n out": "NamedFeaturesOutMixin"}
         names += ["TransformerMixin", features.get(methods["transform"]["shape"], "ClassNamePrefixFeaturesOutMixin")]
     if "categories" in a["input"].split():
-        names += ["CodedMixin", "Encoder"]
+        names += ["CodedMixin" if methods["transform"]["shape"] == "n d" else "HotMixin", "Encoder"]
     if "kneighbors" in methods:
         names.append("RadiusNeighbors" if "radius_neighbors" in methods else "Neighbors")
     if "targets" in a["input"].split():

@@ -15,8 +15,8 @@ def draws(estimator):
 
 def starts(estimator):
     """Parameters in whose place a fit takes other ones: with warm_start, what the last one found; categories as one list."""
-    if hasattr(estimator, "_flat"):
-        return {"categories": estimator._flat}  # pylint: disable=protected-access
+    if hasattr(estimator, "_starts"):
+        return estimator._starts()  # pylint: disable=protected-access
     if getattr(estimator, "warm_start", False) and hasattr(estimator, "precisions_"):
         return {"weights_init": estimator.weights_, "means_init": estimator.means_, "precisions_init": estimator.precisions_, "n_init": 1}
     return {}
@@ -89,6 +89,8 @@ def _indicator(estimator):
 
 def names_out(estimator, names):
     """Names of the columns of a transform, from those of the features."""
+    if hasattr(estimator, "_names_out"):
+        return estimator._names_out(names)  # pylint: disable=protected-access
     kept = [name for name, value in zip(names, estimator.statistics_.tolist()) if value == value]
     marked = [] if estimator.indicator_ is None else estimator.indicator_.get_feature_names_out(names).tolist()
     return np.array([*kept, *marked], dtype=object)

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Encoders of categories: columns of numbers go to the library as they are, of words (and of other objects) their places among the
 categories of their feature, which stand in the model's note "categories"."""
+import itertools
 import json
+import warnings
 
 import numpy as np
+from scipy.sparse import csr_matrix
 from sklearn.preprocessing._encoders import _BaseEncoder
 from sklearn.utils._encode import _unique
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
@@ -34,11 +37,6 @@ def _is_number(values):
 def _words_of(values, column):
     """The categories of a column of words in their order, NaN not among them."""
     return [value for value in (_plain(one, column) for one in _unique(values).tolist()) if not _is_nan(value)]
-
-
-def _unnamed(code, missing):
-    """What stands where there is no category: NaN if it is missing, None if it is unknown."""
-    return np.nan if missing is not None and (code == missing or _is_nan(code) and _is_nan(missing)) else None
 
 
 class Encoder:
@@ -106,15 +104,20 @@ class Encoder:
         found = {"categories": [], "category_ends": [], "codes": [], "counts": [], "rare": []}
         groups = getattr(fitted, "infrequent_categories_", None) or [None for _ in fitted.categories_]
         for j, (categories, group) in enumerate(zip(fitted.categories_, groups)):
-            rare = set() if group is None else set(group.tolist())
-            often = [one for one in categories.tolist() if not _is_nan(one) and one not in rare]
-            places = {one: place for place, one in enumerate(often)}
+            rare = [] if group is None else group.tolist()
+            grouped = [one in rare or _is_nan(one) and any(_is_nan(other) for other in rare) for one in categories.tolist()]
+            apart = [_is_nan(one) and "encoded_missing_value" in self._sent for one in categories.tolist()]
+            often = [None for pair in zip(grouped, apart) if not any(pair)]
+            following = itertools.count()
             found["categories"].extend(self._entries(j, categories, "fit", True).tolist())
             found["category_ends"].append(len(found["categories"]))
-            found["codes"].extend(-1 if _is_nan(one) else places.get(one, len(often)) for one in categories.tolist())
+            found["codes"].extend(-1 if alone else len(often) if together else next(following) for together, alone in zip(grouped, apart))
             found["counts"].append(len([*often, *([None] if rare else [])]))
             found["rare"].append(len(often) if rare else -1)
         return {name: np.array(values, dtype=np.float64 if name == "categories" else np.int64) for name, values in found.items()}
+
+    def _starts(self):
+        return {"categories": self._flat}
 
     def _notes(self):
         return {"categories": json.dumps(self._words)} if any(words is not None for words in self._words) else {}
@@ -138,6 +141,22 @@ class Encoder:
                 own = np.array([value if _is_nan(value) else words[int(value)] for value in own.tolist()], dtype=kind)
             self.categories_.append(own)
             self._infrequent.append(None if group < 0 else own[codes[first:end] == group])
+
+    def _named(self, codes, numbers, loose, unnamed):
+        """Categories by their names, "infrequent_sklearn" for rare ones, unnamed(code, ...) where there is none; loose: None is among them."""
+        kind = np.result_type(*(categories.dtype for categories in self.categories_))
+        if loose or any(group >= 0 for group in self._rare):
+            kind = np.dtype(object)
+        out = np.empty(numbers.shape, dtype=kind)
+        for j, (words, group, categories) in enumerate(zip(self._words, self._rare, self.categories_)):
+            if words is None and kind != object:
+                out[:, j] = numbers[:, j].astype(categories.dtype)
+            else:
+                named = dict(enumerate(words) if words is not None else zip(categories.astype(np.float64).tolist(), categories.tolist()))
+                has_missing = _is_nan(categories[-1])
+                out[:, j] = [named[number] if number in named else "infrequent_sklearn" if 0 <= group == code else unnamed(code, has_missing)
+                             for code, number in zip(codes[:, j].tolist(), numbers[:, j].tolist())]
+        return out
 
     @property
     def infrequent_categories_(self):
@@ -170,21 +189,90 @@ class CodedMixin:
         out = super()._call(method, X, **data)
         if method == "transform":
             return out.astype(self.dtype, copy=False)
-        return self._named(check_array(X, ensure_all_finite="allow-nan"), out)
-
-    def _named(self, codes, numbers):
-        """Categories by their names; None: unknown; "infrequent_sklearn": one of the rare ones."""
-        kind = np.result_type(*(categories.dtype for categories in self.categories_))
         stands = float(self._model.parameters()["encoded_missing_value"])
-        if not self._strict or any(group >= 0 for group in self._rare):
-            kind = np.dtype(object)
-        out = np.empty(numbers.shape, dtype=kind)
-        for j, (words, group, categories) in enumerate(zip(self._words, self._rare, self.categories_)):
-            if words is None and kind != object:
-                out[:, j] = numbers[:, j].astype(categories.dtype)
-            else:
-                named = dict(enumerate(words) if words is not None else zip(categories.astype(np.float64).tolist(), categories.tolist()))
-                missing = stands if _is_nan(categories[-1]) else None
-                out[:, j] = [named[number] if number in named else "infrequent_sklearn" if 0 <= group == code else _unnamed(code, missing)
-                             for code, number in zip(codes[:, j].tolist(), numbers[:, j].tolist())]
-        return out
+
+        def unnamed(code, has_missing):
+            return np.nan if has_missing and (code == stands or _is_nan(code) and _is_nan(stands)) else None
+
+        return self._named(check_array(X, ensure_all_finite="allow-nan"), out, not self._strict, unnamed)
+
+
+class HotMixin:
+    """A column a category, and the way back."""
+
+    def _check(self, X):
+        pass
+
+    def _starts(self):
+        return {**super()._starts(), "drop": self.drop if self.drop is None or isinstance(self.drop, str) else self._dropped(list(self.drop))}
+
+    def _dropped(self, given):
+        """Categories as the library sees them, one a feature."""
+        if len(given) != len(self._words):
+            raise ValueError(f"`drop` should have length equal to the number of features ({len(self._words)}), got {len(given)}")
+        found = []
+        for j, (words, value) in enumerate(zip(self._words, given)):
+            value = _plain(value, j)
+            known = isinstance(value, (bool, int, float)) if words is None else value in words or _is_nan(value)
+            if not known:
+                raise ValueError("The following categories were supposed to be dropped, but were not found in the training data.\n"
+                                 f"Category: {value}, Feature: {j}")
+            found.append(float(value) if words is None or _is_nan(value) else float(words.index(value)))
+        return found
+
+    def _adopt(self, fitted):
+        found = super()._adopt(fitted)
+        drops = [None for _ in found["counts"]] if fitted.drop_idx_ is None else fitted.drop_idx_.tolist()
+        codes, firsts = found["codes"].tolist(), (0, *found["category_ends"].tolist())
+        found["drops"] = np.array([-1 if drop is None else codes[first:][drop] for first, drop in zip(firsts, drops)], dtype=np.int64)
+        return found
+
+    def _take(self, model):
+        super()._take(model)
+        drops, codes, ends = model.array("drops").tolist(), model.array("codes").tolist(), model.array("category_ends").tolist()
+        self._drops = model.parameters()["drop"] != "none"
+        self.drop_idx_ = np.array([None if drop < 0 else codes[first:end].index(drop) for first, end, drop in zip((0, *ends), ends, drops)],
+                                  dtype=object) if self._drops else None
+        self._columns = []  # (feature, category)
+        for j, (first, end, drop, group, categories) in enumerate(zip((0, *ends), ends, drops, self._rare, self.categories_)):
+            names = list(categories) if group < 0 else [name for name, code in zip(categories.tolist(), codes[first:end]) if code != group]
+            names.extend(["infrequent_sklearn"] if group >= 0 else [])
+            self._columns.extend((j, name) for number, name in enumerate(names) if number != drop)
+
+    def _names_out(self, features):
+        combine = self.feature_name_combiner
+        if combine == "concat":
+            return np.array([f"{features[j]}_{name}" for j, name in self._columns], dtype=object)
+        if not isinstance(combine("feature", "category"), str):
+            raise TypeError("When `feature_name_combiner` is a callable, it should return a Python string. "
+                            f"Got {type(combine('feature', 'category'))} instead.")
+        return np.array([combine(features[j], name) for j, name in self._columns], dtype=object)
+
+    def _say_what_is_unknown(self, X):
+        """Where a category is dropped, what is unknown looks like it."""
+        numbers, ends = self._model.array("categories").tolist(), self._model.array("category_ends").tolist()
+        strange = []
+        for j, (first, end) in enumerate(zip((0, *ends), ends)):
+            known = numbers[first:end]
+            if any(value not in known and not (_is_nan(value) and _is_nan(known[-1])) for value in set(X[:, j].tolist())):
+                strange.append(j)
+        if strange:
+            become = "all zeros" if self._model.parameters()["handle_unknown"] == "ignore" else "the infrequent category"
+            warnings.warn(f"Found unknown categories in columns {strange} during transform. These unknown categories will be encoded as {become}.", stacklevel=5)
+
+    def _validated(self, X, reset, y=None, back=False):
+        X, y = super()._validated(X, reset, y, back)
+        if not reset and not back and self._drops and not self._strict:
+            self._say_what_is_unknown(X)
+        return X, y
+
+    def _call(self, method, X, **data):
+        if method == "inverse_transform":
+            check_is_fitted(self)
+            X = check_array(X, accept_sparse="csr")
+            numbers, codes = super()._call(method, X.toarray() if hasattr(X, "toarray") else X, count=2)
+            return self._named(codes, numbers, bool((codes < 0).any()), lambda code, _: None if code < 0 else np.nan)
+        if not self.sparse_output:
+            return super()._call(method, X, **data).astype(self.dtype, copy=False)
+        ends, columns = super()._call("transform_csr", X, count=2)
+        return csr_matrix((np.ones(len(columns), dtype=self.dtype), columns, ends), shape=(len(ends[1:]), len(self._columns)))

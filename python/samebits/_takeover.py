@@ -52,6 +52,7 @@ KINDS = {
     "ElasticNet": ("coef_", {"t": _targets}, {"intercept": _intercept}),
     "GaussianNB": (None, {}, {}),
     "MinMaxScaler": (None, {"n": lambda f: f.n_samples_seen_}, {}),
+    "OneHotEncoder": (None, {"cats": lambda f: len([one for own in f.categories_ for one in own]), "out": lambda f: len(f.get_feature_names_out())}, {}),
     "OrdinalEncoder": (None, {"cats": lambda f: len([one for own in f.categories_ for one in own])}, {}),
     "SimpleImputer": (None, {"marked": lambda f: len(_marked(f)), "out": lambda f: len([*_shown(f), *_marked(f)])},
                       {"indicator_features": lambda f: f.indicator_.features_ if f.indicator_ else None}),

@@ -36,6 +36,7 @@ foreach(name
   neighbors/search
   preprocessing/categories
   preprocessing/min_max_scaler
+  preprocessing/one_hot_encoder
   preprocessing/ordinal_encoder
   preprocessing/standard_scaler)
   target_sources(samebits_objects PRIVATE src/learn/${name}.c)
