@@ -146,7 +146,8 @@ static void run_lanes(sb_context *ctx, const sbi_references *references, const c
 int main(int argc, char **argv) {
     static const char race[] =
         "__kernel void k_planted(__global float *x) { __local float s[32]; int l = "
-        "get_local_id(0); s[l] = l; x[get_global_id(0)] = s[l ^ 1]; }";
+        "get_local_id(0); s[l] = 0.0f;"
+        " barrier(CLK_LOCAL_MEM_FENCE); s[l] = l; x[get_global_id(0)] = s[l ^ 1]; }";
     static const char uninitialised[] =
         "__kernel void k_planted(__global float *x) { __local float s[32]; int l = "
         "get_local_id(0); if (l) s[l] = l;"

@@ -96,9 +96,10 @@ def preprocess(file, dialect):
 FAST = re.compile(r"= (?:tail |notail )?(?:f(?:add|sub|mul|div|rem|neg|cmp)|call|select|phi) ?[^%@(]*?\b(fast|nnan|ninf|nsz|arcp|contract|afn|reassoc)\b")
 
 
-def program(code):
-    """function -> counts of what explains, and of licences to change values"""
-    functions = {}
+def program(code, other=False):
+    """function -> counts of what explains, and of licences to change values; other: another compiler than clang made the machine
+    code, which may have put into a function those that it calls"""
+    functions, called = {}, {}
     for body in re.finditer(r"^define [^@]*@([\w.$]+)\(.*?^}", code, re.M | re.S):
         text, count = body[0], collections.Counter()
         count["fma32"] = len(re.findall(r"@llvm\.fma\.f32\(", text)) + 2 * len(re.findall(r"@llvm\.fma\.v2f32\(", text)) + len(re.findall(r'asm "fma\.rn\.f32', text))
@@ -114,10 +115,24 @@ def program(code):
         count["atomic"] = len(re.findall(r" atomicrmw (?:volatile )?f(?:add|sub|min|max)", text))
         count["licence"] = len(FAST.findall(text)) + len(re.findall(r"!fpmath|@llvm\.fmuladd|\"unsafe-fp-math\"=\"true\"", text))
         functions[body[1]] = count
+        called[body[1]] = set(re.findall(r" call [^@\n]*@([\w.$]+)\(", text))
+    if other:
+        functions = {name: sum((functions[one] for one in reached(name, called)), collections.Counter()) for name in functions}
     if re.search(r'"denormal-fp-math(?:-f32)?"="(?!ieee)', code):
         for count in functions.values():
             count["flush"] += 1
     return functions
+
+
+def reached(name, called):
+    """The function and all that it calls, and those call"""
+    found, ahead = set(), [name]
+    while ahead:
+        one = ahead.pop()
+        if one in called and one not in found:
+            found.add(one)
+            ahead += called[one]
+    return found
 
 
 # ---- what the machine code says: function -> [(instruction, operands, written as inline assembly)], [other faults]
@@ -258,14 +273,15 @@ def audit(target, file, text, table, flags=()):
         else:
             with open(out, encoding="utf-8") as stream:
                 code = stream.read()
-        if CLANG and not os.path.exists(out + ".ll"):  # (what nvcc builds is held against clang's reading of the same text)
+        other = not os.path.exists(out + ".ll")
+        if CLANG and other:  # (what nvcc builds is held against clang's reading of the same text)
             done = run([CLANG, *CUDA, *STRICT, "-S", "-emit-llvm", source, "-o", out + ".ll"])
             if done.returncode:
                 return counts, [f"{file}: does not build: {done.stderr.strip()[:400]}"], 0
         said = {}
         if CLANG:
             with open(out + ".ll", encoding="utf-8") as stream:
-                said = program(stream.read())
+                said = program(stream.read(), other)
     for name, instructions, others in READ[target.machine](code):
         functions += 1
         counts.update(op.split(" ")[0] for op, _, _ in instructions)

@@ -105,11 +105,11 @@ static sb_status all_cells(sbi_metric_call *call, curve_of of, sb_error *err) {
 }
 
 static sb_status one_against_rest(sbi_metric_call *call, curve_of of, sb_error *err) {
+    if (sbi_setting_is(call, "average", "micro")) return all_cells(call, of, err);
     const int64_t k = call->columns;
     problem p;
     double *each = sbi_metric_room(call, k, err), *weight = sbi_metric_room(call, k, err);
     sb_status status = each && weight ? new_problem(call, call->n, &p, err) : SB_ERR_MEMORY;
-    if (sbi_setting_is(call, "average", "micro")) return all_cells(call, of, err);
     for (int64_t c = 0; c < k && status == SB_OK; c++) {
         p.n = 0;
         for (int64_t i = 0; i < call->n; i++) add_score(&p, call->truth[i] == c, call->p[i * k + c], call->w[i]);
