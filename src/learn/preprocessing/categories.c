@@ -118,10 +118,14 @@ static sb_status take_given(const sbi_call *call, sbi_arena *arena, sbi_categori
     return status;
 }
 
-// How often each stands in the fit; where nothing may be unknown, all are there.
+// How often each stands in the fit, if it matters; where nothing may be unknown, all are there.
 static sb_status count_all(const sbi_call *call, const double *x, const sbi_categories *c,
                            int64_t *often, sb_error *err) {
     const bool strict = sbi_model_is(call->model, "handle_unknown", "error");
+    const bool given = sbi_model_value(call->model, "categories")->array != NULL;
+    if (!given && sbi_model_value(call->model, "min_frequency")->kind == SBI_NONE &&
+        sbi_model_value(call->model, "max_categories")->kind == SBI_NONE)
+        return SB_OK;
     for (int64_t i = 0; i < call->x->size; i++) {
         const int64_t j = i % call->d, at = sbi_categories_place(c, j, x[i]);
         if (at >= 0)
