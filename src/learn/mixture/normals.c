@@ -316,7 +316,7 @@ static sb_status estimate_covariance(estimate *e, int64_t c, double *covariance,
         if (status == SB_OK && e->g->kind != SBI_FULL) status = sbi_gemm(ctx, &of_diag, &along, &centred, NULL, sums, err);
     }
     if (status == SB_OK) status = sbi_array_read(sums, covariance, (size_t)sums->size * sizeof *covariance, err);
-    for (int64_t i = 0; i < sums->size && status == SB_OK; i++) covariance[i] = covariance[i] / e->weight[c];
+    for (int64_t i = 0; status == SB_OK && i < sums->size; i++) covariance[i] = covariance[i] / e->weight[c];
     sbi_array_free(mean);
     sbi_array_free(sums);
     return status;
