@@ -181,7 +181,7 @@ class Grid:
             for program in reversed(programs): # (the longest come last)
                 corpus = [os.path.join(ROOT, "fuzz", "corpus")] if program == "fuzz_replay" else []
                 calls.append((self.clean, f"{name} {program}", [os.path.join(folder, program), *corpus],
-                              {**watched, "SAMEBITS_TEST_EVERY": "5"}))
+                              {**watched, "SAMEBITS_TEST_EVERY": "15"}))
             for environment in environments:
                 level = environment.get("SAMEBITS_ISA")
                 label = f"{name} verify --quick, " + (level or f"{environment['SAMEBITS_THREADS']} threads")
