@@ -4,6 +4,7 @@
 #include "folder.h"
 #include "learn.h"
 #include "models.h"
+#include "purse.h"
 
 #include <stdio.h>
 
@@ -828,22 +829,6 @@ static void test_mixture(void) {
 }
 
 // ---- memory: every request refused in turn is a named error, and nothing is left over
-
-typedef struct purse { long left, live; } purse; // requests until one is refused (negative: never), blocks in use
-
-static void *granted(void *user, size_t bytes) {
-    purse *p = user;
-    if (p->left == 0) return NULL;
-    if (p->left > 0) p->left--;
-    void *block = malloc(bytes);
-    p->live += block != NULL;
-    return block;
-}
-
-static void given_back(void *user, void *block) {
-    if (block) ((purse *)user)->live--;
-    free(block);
-}
 
 static sb_status whole_life(sb_context *ctx, const char *name, const char *setting, const char *text, sb_error *why) {
     static const double numbers[24] = {1, 2, 9, 4, 5, 1, 7, 8, 2, 3, 3, 6, 1, 2, 9, 0, 5, 4, 4, 8, 1, 2, 2, 7}, goal[8] = {1, 3, 2, 5, 4, 9, 7, 8};

@@ -3,6 +3,7 @@
 // python_cases.py.
 #include "contexts.h"
 #include "metric.h"
+#include "purse.h"
 
 #include <stdio.h>
 
@@ -125,22 +126,6 @@ static void test_refused(sb_context *ctx) {
 }
 
 // ---- memory: every request refused in turn is a named error, and nothing is left over
-
-typedef struct purse { long left, live; } purse; // requests until one is refused (negative: never), blocks in use
-
-static void *granted(void *user, size_t bytes) {
-    purse *p = user;
-    if (p->left == 0) return NULL;
-    if (p->left > 0) p->left--;
-    void *block = malloc(bytes);
-    p->live += block != NULL;
-    return block;
-}
-
-static void given_back(void *user, void *block) {
-    if (block) ((purse *)user)->live--;
-    free(block);
-}
 
 static void test_memory(void) {
     static const char *const names[] = {"f1_score", "cohen_kappa_score", "roc_auc_score", "log_loss", "median_absolute_error", "adjusted_mutual_info_score", "silhouette_score"};
