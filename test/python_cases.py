@@ -44,6 +44,17 @@ EXPECTED = {"KMeans": {f"check_sample_weight_equivalence_on_{kind}_data": "draws
 passed = 0
 
 
+def refuses(*calls):
+    """Each (call, kind of the error, words in it) ends in that error."""
+    for call, kind, words in calls:
+        try:
+            call()
+        except kind as error:
+            check(words in str(error), f"{error}")
+        else:
+            check(False, words)
+
+
 def check(condition, words):
     global passed
     if not condition:
@@ -281,23 +292,17 @@ def ordinals():
         same_entries(own.inverse_transform(own.transform(frame)), theirs.inverse_transform(theirs.transform(frame)), f"{settings}, back")
     strange = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1).fit([[1.0], [0.0]])
     check(strange.transform(np.array([["1"], ["x"]])).tolist() == [[-1.0], [-1.0]], "words among numbers are unknown")
-    for call, kind, words in (
-            (lambda: OrdinalEncoder().fit([["a"], ["b"]]).transform([["c"]]), ValueError, "Found unknown categories ['c'] in column 0 during transform"),
-            (lambda: OrdinalEncoder().fit([[1.0]]).transform([[2.5]]), ValueError, "Found unknown categories [2.5] in column 0 during transform"),
-            (lambda: OrdinalEncoder(categories=[["a"]]).fit([["b"]]), ValueError, "Found unknown categories ['b'] in column 0 during fit"),
-            (lambda: OrdinalEncoder(categories=[[2, 1]]).fit([[1]]), ValueError, "Unsorted categories"), (lambda: OrdinalEncoder(categories=[["a", "a"]]).fit([["a"]]), ValueError, "duplicate"),
-            (lambda: OrdinalEncoder(categories=[[1], [2]]).fit([[1]]), ValueError, "Shape mismatch"), (lambda: OrdinalEncoder(unknown_value=1).fit([[1]]), TypeError, "unknown_value should only"),
-            (lambda: OrdinalEncoder(handle_unknown="use_encoded_value").fit([[1]]), TypeError, "unknown_value should be"),
-            (lambda: OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=0).fit([[1]]), ValueError, "already used for encoding"),
-            (lambda: OrdinalEncoder(encoded_missing_value=0).fit([[1], [np.nan]]), ValueError, "encoded_missing_value"), (lambda: OrdinalEncoder(dtype=int).fit([[np.nan]]), ValueError, "missing values"),
-            (lambda: OrdinalEncoder().fit([["a"], [1]]), TypeError, "uniformly strings or numbers"), (lambda: OrdinalEncoder().fit([[b"a"]]), TypeError, "holds a bytes"),
-            (lambda: OrdinalEncoder().fit([[1.0]]).inverse_transform([[1.0]]), ValueError, "no category"), (lambda: OrdinalEncoder().fit([[np.inf]]), ValueError, "infinity")):
-        try:
-            call()
-        except kind as error:
-            check(words in str(error), f"{error}")
-        else:
-            check(False, words)
+    refuses(
+        (lambda: OrdinalEncoder().fit([["a"], ["b"]]).transform([["c"]]), ValueError, "Found unknown categories ['c'] in column 0 during transform"),
+        (lambda: OrdinalEncoder().fit([[1.0]]).transform([[2.5]]), ValueError, "Found unknown categories [2.5] in column 0 during transform"),
+        (lambda: OrdinalEncoder(categories=[["a"]]).fit([["b"]]), ValueError, "Found unknown categories ['b'] in column 0 during fit"),
+        (lambda: OrdinalEncoder(categories=[[2, 1]]).fit([[1]]), ValueError, "Unsorted categories"), (lambda: OrdinalEncoder(categories=[["a", "a"]]).fit([["a"]]), ValueError, "duplicate"),
+        (lambda: OrdinalEncoder(categories=[[1], [2]]).fit([[1]]), ValueError, "Shape mismatch"), (lambda: OrdinalEncoder(unknown_value=1).fit([[1]]), TypeError, "unknown_value should only"),
+        (lambda: OrdinalEncoder(handle_unknown="use_encoded_value").fit([[1]]), TypeError, "unknown_value should be"),
+        (lambda: OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=0).fit([[1]]), ValueError, "already used for encoding"),
+        (lambda: OrdinalEncoder(encoded_missing_value=0).fit([[1], [np.nan]]), ValueError, "encoded_missing_value"), (lambda: OrdinalEncoder(dtype=int).fit([[np.nan]]), ValueError, "missing values"),
+        (lambda: OrdinalEncoder().fit([["a"], [1]]), TypeError, "uniformly strings or numbers"), (lambda: OrdinalEncoder().fit([[b"a"]]), TypeError, "holds a bytes"),
+        (lambda: OrdinalEncoder().fit([[1.0]]).inverse_transform([[1.0]]), ValueError, "no category"), (lambda: OrdinalEncoder().fit([[np.inf]]), ValueError, "infinity"))
 
 
 def columns_of_categories():
@@ -345,20 +350,14 @@ def columns_of_categories():
         same_entries(own.inverse_transform(own.transform(frame)), theirs.inverse_transform(theirs.transform(frame)), f"{settings}, back")
         check(own.get_feature_names_out().tolist() == theirs.get_feature_names_out().tolist() and np.array_equal(own.drop_idx_, theirs.drop_idx_), f"{settings}")
         same_entries(samebits.from_sklearn(theirs).transform(frame), own.transform(frame), f"{settings}, taken over")
-    for call, kind, words in (
-            (lambda: OneHotEncoder().fit([["a"], ["b"]]).transform([["c"]]), ValueError, "Found unknown categories ['c'] in column 0 during transform"),
-            (lambda: OneHotEncoder().fit([[1.0]]).transform([[2.5]]), ValueError, "Found unknown categories [2.5] in column 0 during transform"),
-            (lambda: OneHotEncoder(drop=["c"]).fit([["a"], ["b"]]), ValueError, "not found in the training data"), (lambda: OneHotEncoder(drop=[7]).fit([[1], [2]]), ValueError, "not found in the training data"),
-            (lambda: OneHotEncoder(drop=[1, 2]).fit([[1], [2]]), ValueError, "`drop` should have length equal to the number of features (1), got 2"),
-            (lambda: OneHotEncoder(drop=[1], min_frequency=2).fit([[1], [2], [2]]), ValueError, "because it is infrequent"),
-            (lambda: OneHotEncoder(handle_unknown="warn").fit([[1]]), ValueError, "handle_unknown"), (lambda: OneHotEncoder().fit([[1], [2]]).inverse_transform([[0, 0]]), ValueError, "all zeros"),
-            (lambda: OneHotEncoder().fit([[1], [2]]).inverse_transform([[0, 0, 1]]), ValueError, "expecting 2 features")):
-        try:
-            call()
-        except kind as error:
-            check(words in str(error), f"{error}")
-        else:
-            check(False, words)
+    refuses(
+        (lambda: OneHotEncoder().fit([["a"], ["b"]]).transform([["c"]]), ValueError, "Found unknown categories ['c'] in column 0 during transform"),
+        (lambda: OneHotEncoder().fit([[1.0]]).transform([[2.5]]), ValueError, "Found unknown categories [2.5] in column 0 during transform"),
+        (lambda: OneHotEncoder(drop=["c"]).fit([["a"], ["b"]]), ValueError, "not found in the training data"), (lambda: OneHotEncoder(drop=[7]).fit([[1], [2]]), ValueError, "not found in the training data"),
+        (lambda: OneHotEncoder(drop=[1, 2]).fit([[1], [2]]), ValueError, "`drop` should have length equal to the number of features (1), got 2"),
+        (lambda: OneHotEncoder(drop=[1], min_frequency=2).fit([[1], [2], [2]]), ValueError, "because it is infrequent"),
+        (lambda: OneHotEncoder(handle_unknown="warn").fit([[1]]), ValueError, "handle_unknown"), (lambda: OneHotEncoder().fit([[1], [2]]).inverse_transform([[0, 0]]), ValueError, "all zeros"),
+        (lambda: OneHotEncoder().fit([[1], [2]]).inverse_transform([[0, 0, 1]]), ValueError, "expecting 2 features"))
 
 
 def scaled_ranges():
@@ -901,49 +900,37 @@ def takeover():
         check(again.digest() == own.digest() and base.clone(own).fit(data, y > 100) is not None, f"{label}: pickled, cloned")
     scaler = samebits.from_sklearn(preprocessing.StandardScaler().fit(X))
     check(samebits.from_sklearn(scaler) is scaler, "ours")
-    for call, kind, words in (
-            (lambda: scaler.partial_fit(X), NotImplementedError, "partial_fit"), (lambda: samebits.from_sklearn(preprocessing.StandardScaler()), NotFittedError, "not fitted"),
-            (lambda: samebits.from_sklearn(StandardScaler()), NotFittedError, "not fitted"), (lambda: samebits.from_sklearn(7), TypeError, "int"),
-            (lambda: samebits.from_sklearn(preprocessing.StandardScaler), TypeError, "is a class"),
-            (lambda: samebits.from_sklearn(preprocessing.PolynomialFeatures().fit(X)), NotImplementedError, "PolynomialFeatures cannot be taken over; LinearRegression")):
-        try:
-            call()
-        except kind as error:
-            check(words in str(error), f"{error}")
-        else:
-            check(False, words)
+    refuses(
+        (lambda: scaler.partial_fit(X), NotImplementedError, "partial_fit"), (lambda: samebits.from_sklearn(preprocessing.StandardScaler()), NotFittedError, "not fitted"),
+        (lambda: samebits.from_sklearn(StandardScaler()), NotFittedError, "not fitted"), (lambda: samebits.from_sklearn(7), TypeError, "int"),
+        (lambda: samebits.from_sklearn(preprocessing.StandardScaler), TypeError, "is a class"),
+        (lambda: samebits.from_sklearn(preprocessing.PolynomialFeatures().fit(X)), NotImplementedError, "PolynomialFeatures cannot be taken over; LinearRegression"))
     check(len(scaler.transform(X)) == len(X), "still fitted")
 
 
 def errors():
-    for call, kind, words in (
-            (lambda: KMeans(0).fit([[1.0]]), ValueError, "n_clusters"), (lambda: KMeans(3).fit([[1.0]]), ValueError, "n_samples=1 should be >= n_clusters=3"),
-            (lambda: KMeans().predict([[1.0]]), NotFittedError, "not fitted"), (lambda: Ridge(-1.0).fit([[1.0]], [1.0]), ValueError, "alpha"),
-            (lambda: PCA(3).fit([[1.0, 2.0], [2.0, 1.0]]), ValueError, "between 1 and min(n_samples, n_features)=2"), (lambda: PCA(2.5).fit(np.eye(3)), ValueError, "n_components"),
-            (lambda: PCA(1).fit(np.eye(3)).inverse_transform(np.eye(3)), ValueError, "expecting 1 features"),
-            (lambda: GaussianMixture(3).fit(np.eye(2)), ValueError, "Expected n_samples >= n_components"), (lambda: GaussianMixture(1).fit(np.eye(2)).sample(0), ValueError, "n_samples"),
-            (lambda: GaussianMixture(2, precisions_init=np.ones((3, 2, 2))).fit(np.eye(2)), ValueError, "precisions_init"),
-            (lambda: TruncatedSVD(3).fit([[1.0, 2.0], [2.0, 1.0]]), ValueError, "must be <= n_features(2)"),
-            (lambda: LinearRegression().fit([[1.0]], None), ValueError, "requires y"), (lambda: samebits.load("/nowhere"), OSError, "nowhere"),
-            (lambda: MinMaxScaler((1, 0)).fit([[1.0]]), ValueError, "Minimum of desired feature range must be smaller than maximum. Got (1, 0)"),
-            (lambda: MinMaxScaler((0, 1, 2)).fit([[1.0]]), ValueError, "numbers 2"), (lambda: SimpleImputer(missing_values=0).fit([[np.nan]]), ValueError, "NaN"),
-            (lambda: SimpleImputer().fit([[np.inf]]), ValueError, "infinity"), (lambda: SimpleImputer(fill_value="x").fit([[1.0]]), ValueError, "fill_value"),
-            (lambda: SimpleImputer().fit([[1.0]]).inverse_transform([[1.0]]), ValueError, "add_indicator=True"),
-            (lambda: SimpleImputer(add_indicator=True).fit([[np.nan], [1.0]]).inverse_transform([[1.0]]), ValueError, "expecting 2 features"),
-            (lambda: GaussianNB().partial_fit([[1.0]], [1], classes=[0, 2]), ValueError, "target label(s) [1] in y do not exist"), (lambda: GaussianNB().fit([[1.0]], [np.nan]), ValueError, "Input y contains NaN"),
-            (lambda: GaussianNB().fit([[1.0], [2.0]], [0.5, 1.5]), ValueError, "continuous"), (lambda: GaussianNB(priors=[0.5, 0.6]).fit([[1.0], [2.0]], [0, 1]), ValueError, "sum of the priors"),
-            (lambda: GaussianNB().partial_fit([[1.0]], [1], classes=[0, 1]).partial_fit([[1.0]], [1], classes=[0, 2]), ValueError, "not the same as on last call"),
-            (lambda: NearestNeighbors().fit([[1.0]]).kneighbors([[1.0]]), ValueError, "Expected n_neighbors <= n_samples_fit"), (lambda: NearestNeighbors().fit([[1.0]]).kneighbors([[1.0]], 0), ValueError, "n_neighbors > 0"),
-            (lambda: KNeighborsClassifier(metric="hamming").fit([[1.0]], [1]), ValueError, "metric"),
-            (lambda: GaussianNB().partial_fit([[1.0]], [1]), ValueError, "classes must be passed"),
-            (lambda: samebits.load("a\0b"), ValueError, "null byte"), (lambda: StandardScaler().fit([[1.0]]).save("/nowhere\0b"), ValueError, "null byte"),
-            (lambda: _library.restore(b"x" * 100), ValueError, "header")):
-        try:
-            call()
-        except kind as error:
-            check(words in str(error), f"{error}")
-        else:
-            check(False, words)
+    refuses(
+        (lambda: KMeans(0).fit([[1.0]]), ValueError, "n_clusters"), (lambda: KMeans(3).fit([[1.0]]), ValueError, "n_samples=1 should be >= n_clusters=3"),
+        (lambda: KMeans().predict([[1.0]]), NotFittedError, "not fitted"), (lambda: Ridge(-1.0).fit([[1.0]], [1.0]), ValueError, "alpha"),
+        (lambda: PCA(3).fit([[1.0, 2.0], [2.0, 1.0]]), ValueError, "between 1 and min(n_samples, n_features)=2"), (lambda: PCA(2.5).fit(np.eye(3)), ValueError, "n_components"),
+        (lambda: PCA(1).fit(np.eye(3)).inverse_transform(np.eye(3)), ValueError, "expecting 1 features"),
+        (lambda: GaussianMixture(3).fit(np.eye(2)), ValueError, "Expected n_samples >= n_components"), (lambda: GaussianMixture(1).fit(np.eye(2)).sample(0), ValueError, "n_samples"),
+        (lambda: GaussianMixture(2, precisions_init=np.ones((3, 2, 2))).fit(np.eye(2)), ValueError, "precisions_init"),
+        (lambda: TruncatedSVD(3).fit([[1.0, 2.0], [2.0, 1.0]]), ValueError, "must be <= n_features(2)"),
+        (lambda: LinearRegression().fit([[1.0]], None), ValueError, "requires y"), (lambda: samebits.load("/nowhere"), OSError, "nowhere"),
+        (lambda: MinMaxScaler((1, 0)).fit([[1.0]]), ValueError, "Minimum of desired feature range must be smaller than maximum. Got (1, 0)"),
+        (lambda: MinMaxScaler((0, 1, 2)).fit([[1.0]]), ValueError, "numbers 2"), (lambda: SimpleImputer(missing_values=0).fit([[np.nan]]), ValueError, "NaN"),
+        (lambda: SimpleImputer().fit([[np.inf]]), ValueError, "infinity"), (lambda: SimpleImputer(fill_value="x").fit([[1.0]]), ValueError, "fill_value"),
+        (lambda: SimpleImputer().fit([[1.0]]).inverse_transform([[1.0]]), ValueError, "add_indicator=True"),
+        (lambda: SimpleImputer(add_indicator=True).fit([[np.nan], [1.0]]).inverse_transform([[1.0]]), ValueError, "expecting 2 features"),
+        (lambda: GaussianNB().partial_fit([[1.0]], [1], classes=[0, 2]), ValueError, "target label(s) [1] in y do not exist"), (lambda: GaussianNB().fit([[1.0]], [np.nan]), ValueError, "Input y contains NaN"),
+        (lambda: GaussianNB().fit([[1.0], [2.0]], [0.5, 1.5]), ValueError, "continuous"), (lambda: GaussianNB(priors=[0.5, 0.6]).fit([[1.0], [2.0]], [0, 1]), ValueError, "sum of the priors"),
+        (lambda: GaussianNB().partial_fit([[1.0]], [1], classes=[0, 1]).partial_fit([[1.0]], [1], classes=[0, 2]), ValueError, "not the same as on last call"),
+        (lambda: NearestNeighbors().fit([[1.0]]).kneighbors([[1.0]]), ValueError, "Expected n_neighbors <= n_samples_fit"), (lambda: NearestNeighbors().fit([[1.0]]).kneighbors([[1.0]], 0), ValueError, "n_neighbors > 0"),
+        (lambda: KNeighborsClassifier(metric="hamming").fit([[1.0]], [1]), ValueError, "metric"),
+        (lambda: GaussianNB().partial_fit([[1.0]], [1]), ValueError, "classes must be passed"),
+        (lambda: samebits.load("a\0b"), ValueError, "null byte"), (lambda: StandardScaler().fit([[1.0]]).save("/nowhere\0b"), ValueError, "null byte"),
+        (lambda: _library.restore(b"x" * 100), ValueError, "header"))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         KMeans(3).fit(np.ones((5, 2)))
