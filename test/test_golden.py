@@ -12,7 +12,7 @@ import checks
 from checks import check
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-PUBLISHED = "d0c000a40d54fa1697643de1b4058f76a952e6fb"
+PUBLISHED = "257eeb9c5bd6e272fe70ce3d4a53989b6ee6d50a"
 TABLES = ["references/contract-1.tsv", "references/functions-1.tsv"]
 
 
