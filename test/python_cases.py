@@ -630,6 +630,31 @@ def sparse_data():
         for own in (PCA(3, random_state=4), TruncatedSVD(3, random_state=4)):
             dense, other = base.clone(own).fit(X), base.clone(own).fit(kind(X))
             check(dense.digest() == other.digest() and np.array_equal(dense.transform(X), other.transform(kind(X))), f"{kind.__name__}: the bits of the dense")
+    holed = np.where(np.arange(X.size).reshape(X.shape) % 21 == 3, np.nan, X)
+    holed[:, 4], holed[0, 0] = np.nan, -0.0
+    for dtype in (np.float64, np.float32):
+        for kind in (scipy.sparse.csr_matrix, scipy.sparse.csc_array):
+            sparse = kind(holed.astype(dtype))
+            for scales in (True, False):
+                settings = {"with_mean": False, "with_std": scales}
+                own, theirs = StandardScaler(**settings).fit(sparse), preprocessing.StandardScaler(**settings).fit(sparse)
+                dense, out, other = StandardScaler(**settings).fit(holed.astype(dtype)), own.transform(sparse), theirs.transform(sparse)
+                check(own.digest() == dense.digest() and np.array_equal(out.toarray(), dense.transform(holed.astype(dtype)), equal_nan=True), "a scaler: the bits of the dense")
+                check(out.format == other.format and out.nnz == other.nnz and out.dtype == dtype and np.allclose(out.toarray(), other.toarray(), rtol=1e-5, equal_nan=True), "a scaler")
+                check(np.allclose(own.inverse_transform(out).toarray(), holed, rtol=1e-5, equal_nan=True), "a scaler, back")
+            for strategy in ("mean", "median", "most_frequent", "constant"):
+                for marks, keeps in ((False, False), (True, False), (False, True)):
+                    settings = {"strategy": strategy, "add_indicator": marks, "keep_empty_features": keeps}
+                    own, theirs, dense = (make(**settings) for make in (SimpleImputer, impute.SimpleImputer, SimpleImputer))
+                    with warnings.catch_warnings():
+                        warnings.simplefilter("ignore")
+                        out, other, want = own.fit_transform(sparse), theirs.fit_transform(sparse), dense.fit_transform(holed.astype(dtype))
+                    check(own.digest() == dense.digest() and np.array_equal(out.toarray(), want), "an imputer: the bits of the dense")
+                    check(out.format == other.format and out.dtype == other.dtype and np.allclose(out.toarray(), other.toarray(), rtol=1e-5), f"an imputer {settings}")
+    refuses(
+        (lambda: StandardScaler().fit(sparse), ValueError, "Cannot center sparse matrices: pass `with_mean=False`"), (lambda: StandardScaler().fit(X).transform(sparse), ValueError, "Cannot center"),
+        (lambda: StandardScaler().fit(X).inverse_transform(sparse), ValueError, "Cannot uncenter"), (lambda: SimpleImputer(missing_values=0).fit(sparse), ValueError, "missing_values == 0 and input is sparse"),
+        (lambda: MinMaxScaler().fit(sparse), TypeError, "dense data is required"))
     theirs = linear_model.LinearRegression().fit(scipy.sparse.csr_matrix(X), y)
     check(np.allclose(LinearRegression().fit(scipy.sparse.csr_matrix(X), y).coef_, theirs.coef_, rtol=1e-3), "sparse coefficients")
 

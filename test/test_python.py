@@ -33,7 +33,7 @@ def arithmetic(path):
         words = ""
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             names = [alias.name for alias in node.names] + [getattr(node, "module", None) or ""]
-            held = names == ["csr_matrix", "scipy.sparse"] # a container
+            held = names[-1] == "scipy.sparse" and set(names[:-1]) <= {"csr_matrix", "hstack"}  # a container
             words = "imports what computes" if not held and any(re.match(r"(scipy|math|statistics|numpy\.(?!typing))", name) for name in names) else ""
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in ("np", "_np") and node.attr not in NUMPY:
             words = f"numpy.{node.attr} is not on the list"

@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+from scipy.sparse import csr_matrix, hstack
 from sklearn.base import RegressorMixin
 from sklearn.impute import MissingIndicator
 
@@ -34,6 +35,37 @@ def before_fit(estimator, X, y):
     """What has to be refused before the library sees it."""
     if hasattr(estimator, "_check"):
         estimator._check(X)  # pylint: disable=protected-access
+
+
+def sparse_like(X, dense):
+    """The entries of a dense matrix where X, a CSR matrix, has some: a CSR matrix, too."""
+    places = X.tocoo()
+    return type(X)((dense[places.row, places.col], X.indices.copy(), X.indptr.copy()), shape=dense.shape)
+
+
+def centres(estimator):
+    """Whether it takes means away, so that what is not there in a sparse matrix would be."""
+    return type(estimator).__name__ == "StandardScaler" and estimator.with_mean
+
+
+def check_sparse(estimator, back):
+    """What has to be refused of a sparse matrix."""
+    if centres(estimator):
+        raise ValueError(f"Cannot {'uncenter' if back else 'center'} sparse matrices: pass `with_mean=False` instead.")
+    if type(estimator).__name__ == "SimpleImputer" and estimator.missing_values == 0:
+        raise ValueError("Imputation not possible when missing_values == 0 and input is sparse. Provide a dense array instead.")
+
+
+def sparse_again(estimator, method, X, out):
+    """What a transform of entries makes of the CSR matrix X: sparse, too, with an entry where X has one."""
+    name = type(estimator).__name__
+    if name == "StandardScaler":
+        return sparse_like(X, out)
+    if name == "SimpleImputer" and method == "transform":
+        kept = [j for j, value in enumerate(estimator.statistics_.tolist()) if value == value]
+        entries = sparse_like(X[:, kept], out[:, :len(kept)])
+        return (hstack([entries, csr_matrix(out[:, len(kept):])]) if estimator.add_indicator else entries).tocsc()
+    return out
 
 
 def notes(estimator):

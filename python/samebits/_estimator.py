@@ -81,7 +81,7 @@ class Estimator(BaseEstimator):
         words = self._input.split()
         tags.input_tags.allow_nan = "nan" in words
         tags.input_tags.categorical = "categories" in words
-        tags.input_tags.sparse = "sparse" in words
+        tags.input_tags.sparse = "sparse" in words and not _details.centres(self)
         tags.input_tags.positive_only = "positive" in words
         tags.target_tags.required = "target" in words or "classes" in words
         tags.target_tags.multi_output = "targets" in words
@@ -102,6 +102,8 @@ class Estimator(BaseEstimator):
         # (whether X is finite is looked at once, in the library)
         rules = {"dtype": _REAL, "order": "C", "reset": reset, "ensure_all_finite": False, "accept_sparse": "csr" if "sparse" in words else False}
         X = self._lent(X)
+        if hasattr(X, "tocsr"):
+            _details.check_sparse(self, back)
         if back:  # (columns of a result: the library knows how many)
             del rules["reset"]
             return _canonical(check_array(X, **rules)), None
@@ -186,7 +188,8 @@ class Estimator(BaseEstimator):
     def _call(self, method, X, **data):
         check_is_fitted(self)
         X, _ = self._validated(X, False, back=method == "inverse_transform")
-        return _details.result(self, method, self._model.call(method, X, **data))
+        out = _details.result(self, method, self._model.call(method, X, **data))
+        return _details.sparse_again(self, method, X, out) if hasattr(X, "indptr") else out
 
     def _give(self, method, rows=0):
         """What a method gives that takes no X."""
