@@ -7,6 +7,7 @@ import importlib
 import multiprocessing
 import os
 import pickle
+import re
 import subprocess
 import tempfile
 import threading
@@ -175,6 +176,20 @@ def logistic():
             check(np.array_equal(taken.predict(X), model.predict(X)) and np.allclose(taken.predict_proba(X), model.predict_proba(X), atol=1e-5), "taken over")
             check(taken.digest() == pickle.loads(pickle.dumps(taken)).digest() and taken.score(X, labels) == model.score(X, labels), "taken over, pickled")
         check(np.allclose(own.coef_, theirs.coef_, atol=1e-3) and list(own.predict(X[:1])) == ["setosa"] and own.score(X, words) > 0.9, f"{balance}")
+    for settings in ({"penalty": "l2"}, {"penalty": None, "C": 2.0}, {"penalty": "elasticnet", "l1_ratio": 0.5, "solver": "saga"}, {"penalty": "l1", "solver": "saga"}, {"l1_ratio": None}, {"n_jobs": 2}, {}):
+        said = []
+        for kind in (LogisticRegression, linear_model.LogisticRegression):
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                kind(**settings).fit(X[50:], y[50:])
+            said.append([str(one.message) for one in caught if one.category is not ConvergenceWarning])
+            check(all(os.path.samefile(one.filename, __file__) for one in caught) or kind is not LogisticRegression, "where a warning points to")
+        check(said[0] == said[1], f"{settings}: {said}")
+    sparse = LogisticRegression(l1_ratio=1.0, C=0.1).fit(X, y)
+    want, own = sparse.predict_proba(X), sparse.coef_
+    check(scipy.sparse.issparse(sparse.sparsify().coef_) and np.array_equal(sparse.predict_proba(X), want) and np.array_equal(sparse.densify().coef_, own), "sparsify")
+    lasso = Lasso(0.1).fit(X, y)
+    check(lasso.sparse_coef_.nnz == np.count_nonzero(lasso.coef_) and np.array_equal(lasso.sparse_coef_.toarray()[0], lasso.coef_), "sparse_coef_")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         old, new = LogisticRegression(penalty=None).fit(X[50:], y[50:]), LogisticRegression(C=np.inf).fit(X[50:], y[50:])
@@ -308,7 +323,7 @@ def ordinals():
 def columns_of_categories():
     for X, few in tables_of_categories():
         for settings in ({}, {"drop": "first"}, {"drop": "if_binary", "max_categories": 2}, {"min_frequency": 9, "drop": "first", "dtype": np.int32}, {"min_frequency": 0.2}, {"max_categories": 1},
-                         {"handle_unknown": "ignore"}, {"handle_unknown": "ignore", "drop": "first"}, {"handle_unknown": "infrequent_if_exist", "max_categories": 3},
+                         {"handle_unknown": "ignore"}, {"handle_unknown": "ignore", "drop": "first"}, {"handle_unknown": "infrequent_if_exist", "max_categories": 3}, {"handle_unknown": "warn", "min_frequency": 9},
                          {"handle_unknown": "infrequent_if_exist", "drop": "if_binary"}):
             label = f"columns {settings} of {type(X).__name__} {getattr(X, 'dtype', '')}"
             own, theirs = OneHotEncoder(sparse_output=False, **settings), preprocessing.OneHotEncoder(sparse_output=False, **settings)
@@ -356,7 +371,7 @@ def columns_of_categories():
         (lambda: OneHotEncoder(drop=["c"]).fit([["a"], ["b"]]), ValueError, "not found in the training data"), (lambda: OneHotEncoder(drop=[7]).fit([[1], [2]]), ValueError, "not found in the training data"),
         (lambda: OneHotEncoder(drop=[1, 2]).fit([[1], [2]]), ValueError, "`drop` should have length equal to the number of features (1), got 2"),
         (lambda: OneHotEncoder(drop=[1], min_frequency=2).fit([[1], [2], [2]]), ValueError, "because it is infrequent"),
-        (lambda: OneHotEncoder(handle_unknown="warn").fit([[1]]), ValueError, "handle_unknown"), (lambda: OneHotEncoder().fit([[1], [2]]).inverse_transform([[0, 0]]), ValueError, "all zeros"),
+        (lambda: OneHotEncoder(handle_unknown="say").fit([[1]]), ValueError, "handle_unknown"), (lambda: OneHotEncoder().fit([[1], [2]]).inverse_transform([[0, 0]]), ValueError, "all zeros"),
         (lambda: OneHotEncoder().fit([[1], [2]]).inverse_transform([[0, 0, 1]]), ValueError, "expecting 2 features"))
 
 
@@ -821,13 +836,10 @@ def configuration():
         check(samebits.threads() == 3, "afterwards")
     finally:
         samebits.set_config(threads=0)
-    for call in (lambda: samebits.set_config(threads=-1), lambda: samebits.set_config(device="abacus")):
-        try:
-            call()
-        except samebits.Error:
-            check(samebits.get_config() == {"device": None, "threads": 0}, "what is refused changes nothing")
-        else:
-            check(False, "refused")
+    refuses(*((lambda settings=settings: samebits.set_config(**settings), kind, words) for settings, kind, words in (
+        ({"threads": -1}, samebits.Error, "threads: -1 is not in 1 to 1024"), ({"threads": 2**70}, samebits.Error, "is not in 1 to 1024"), ({"threads": 1.5}, TypeError, "threads: 1.5 is no whole number"),
+        ({"device": "abacus"}, samebits.Error, "abacus"), ({"device": 3}, TypeError, "device: 3 is no name"), ({"device": "cpu\0x"}, ValueError, "null byte"))))
+    check(samebits.get_config() == {"device": None, "threads": 0}, "what is refused changes nothing")
 
 
 def some_data(kind):
@@ -872,6 +884,16 @@ def manners():
             check(np.array_equal(cross_val_score(pipe, X, y, n_jobs=2), alone), f"{backend}: scores")
             search = GridSearchCV(make_pipeline(StandardScaler(), KMeans(random_state=0)), {"kmeans__n_clusters": [2, 3]}, n_jobs=2, cv=3).fit(X)
             check(search.best_params_ == {"kmeans__n_clusters": 3} and len(samebits.digest(search.best_estimator_)) == 64, f"{backend}: search")
+
+
+def progress():
+    """verbose: a long fit says how far it is, on standard error, about once a second; else nothing."""
+    program = "import numpy as np, samebits.cluster as c; X = np.random.default_rng(0).normal(size=(60000, 24)); " \
+              "print(c.KMeans(24, tol=0, max_iter=10**4, random_state=0, verbose={}, n_init=1).fit(X).digest())"
+    loud, still = (subprocess.run([os.sys.executable, "-c", program.format(verbose)], capture_output=True, text=True, env={**os.environ, "SAMEBITS_THREADS": "1"}) for verbose in (1, 0))
+    lines = loud.stderr.splitlines()
+    check(lines and all(re.fullmatch(r"KMeans: \d+ of at most 10000", line) for line in lines), loud.stderr)
+    check(loud.stdout == still.stdout and len(still.stdout) == 65 and not still.stderr, f"progress reaches a digest {still.stderr}")
 
 
 def command():
@@ -942,7 +964,10 @@ def errors():
         (lambda: GaussianMixture(3).fit(np.eye(2)), ValueError, "Expected n_samples >= n_components"), (lambda: GaussianMixture(1).fit(np.eye(2)).sample(0), ValueError, "n_samples"),
         (lambda: GaussianMixture(2, precisions_init=np.ones((3, 2, 2))).fit(np.eye(2)), ValueError, "precisions_init"),
         (lambda: TruncatedSVD(3).fit([[1.0, 2.0], [2.0, 1.0]]), ValueError, "must be <= n_features(2)"),
-        (lambda: LinearRegression().fit([[1.0]], None), ValueError, "requires y"), (lambda: samebits.load("/nowhere"), OSError, "nowhere"),
+        (lambda: LinearRegression().fit([[1.0]], None), ValueError, "requires y"), (lambda: Ridge().fit([[1.0]], scipy.sparse.csr_matrix([[1.0]])), TypeError, "Sparse data was passed for y"),
+        (lambda: KMeans(1).fit([[1.0, 2.0], [3.0, np.inf]]), ValueError, "Input X contains infinity (row 1, column 1, from 0)"), (lambda: Ridge().fit([[1.0], [2.0]], [1.0, np.nan]), ValueError, "Input y contains NaN"),
+        (lambda: GaussianNB().fit([[1.0], [2.0]], [2**60, 1]), ValueError, "no whole number below 2^53"), (lambda: LogisticRegression(penalty="elasticnet", l1_ratio=None).fit([[1.0], [2.0]], [0, 1]), ValueError, "l1_ratio must be specified"),
+        (lambda: KNeighborsClassifier(weights=lambda far: far).fit([[1.0]], [1]), ValueError, "weights"), (lambda: samebits.load("/nowhere"), OSError, "nowhere"),
         (lambda: MinMaxScaler((1, 0)).fit([[1.0]]), ValueError, "Minimum of desired feature range must be smaller than maximum. Got (1, 0)"),
         (lambda: MinMaxScaler((0, 1, 2)).fit([[1.0]]), ValueError, "numbers 2"), (lambda: SimpleImputer(missing_values=0).fit([[np.nan]]), ValueError, "NaN"),
         (lambda: SimpleImputer().fit([[np.inf]]), ValueError, "infinity"), (lambda: SimpleImputer(fill_value="x").fit([[1.0]]), ValueError, "fill_value"),
@@ -990,6 +1015,7 @@ if __name__ == "__main__":
     inputs()
     configuration()
     manners()
+    progress()
     command()
     errors()
     estimator_checks()

@@ -44,11 +44,12 @@ def votes(check):
             own, theirs = KNeighborsClassifier(7, weights=weights, **settings).fit(X, y), neighbors.KNeighborsClassifier(7, weights=weights, **settings).fit(X, y)
             check(np.array_equal(own.predict(rest), theirs.predict(rest)) and own.score(rest, rest_y) == theirs.score(rest, rest_y), "classes")
             check(np.allclose(own.predict_proba(X), theirs.predict_proba(X), atol=1e-6) and np.array_equal(own.classes_, theirs.classes_), "probabilities") # (theirs is 1e-6 from itself)
+            check(own.score(rest, rest_y, rest_y) == theirs.score(rest, rest_y, rest_y), "a weighted score")
             words = KNeighborsClassifier(7, weights=weights, **settings).fit(X, names[y])
             check(np.array_equal(names[own.predict(rest)], words.predict(rest)) or weights == "uniform", "words")
             for target in (t, np.column_stack([t, D[:, 0]])):
                 one, other = KNeighborsRegressor(6, weights=weights, **settings).fit(D, target), neighbors.KNeighborsRegressor(6, weights=weights, **settings).fit(D, target)
-                check(np.allclose(one.predict(D[::3]), other.predict(D[::3])) and abs(one.score(D, target) - other.score(D, target)) < 1e-9, "targets")
+                check(np.allclose(one.predict(D[::3]), other.predict(D[::3])) and abs(one.score(D, target, t) - other.score(D, target, t)) < 1e-9, "targets")
 
 
 def clusters(check):

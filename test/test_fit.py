@@ -3,6 +3,7 @@
 """test_fit.py SAMEBITS: fit, predict, transform, score, call on csv and npy files; what is refused; the same model bytes whatever
 the threads, the level and the form of the table. Nothing but the standard library."""
 import os
+import pty
 import re
 import struct
 import subprocess
@@ -45,6 +46,22 @@ def read_npy(path):
     shape = [int(size) for size in re.search(rb"'shape': \(([^)]*)\)", data).group(1).split(b",") if size.strip()]
     values = [x for (x,) in struct.iter_unpack("<" + kind, data[10 + length:])]
     return kind, shape, values
+
+
+def on_terminal(*arguments):
+    """What a command says on a terminal that is its standard error."""
+    ours, theirs = pty.openpty()
+    done = subprocess.run([COMMAND, *arguments], stdout=subprocess.PIPE, stderr=theirs)
+    os.close(theirs)
+    said = b""
+    try:
+        while more := os.read(ours, 4096):
+            said += more
+    except OSError: # (its other end is closed)
+        pass
+    os.close(ours)
+    assert done.returncode == 0, said
+    return said
 
 
 def npy_bytes(folder, rows, kind="d"):
@@ -201,6 +218,10 @@ def main():
             run(0, "call", "kneighbors", at("nn"), "--data", at("plain.csv"), "--set", "n_neighbors=2", "--result", str(result), "--out", at("near.npy"))
             assert read_npy(at("near.npy"))[:2] == (kind, [60, 2])
         assert read_npy(at("near.npy"))[2][::2] == list(range(60)), "each row is nearest to itself"
+        long_fit = ("fit", "kmeans", "--set", "n_clusters=3", "--data", at("x.npy"), "--out", at("shown"))
+        assert b"  0 %" in on_terminal(*long_fit) and on_terminal(*long_fit, "--quiet") == b""
+        done = subprocess.run([COMMAND, *long_fit], capture_output=True)
+        assert done.stderr == b"", "progress that nobody sees"
         archives(folder, rows, at("one"))
         sparse_rows(folder)
         with open(at("classes.csv"), "w", encoding="ascii") as file:

@@ -136,7 +136,10 @@ def told(parameter):
 
 MIXINS = {"regressor": ["RegressorMixin"], "classifier": ["ClassifierMixin"], "clusterer": ["ClusterMixin"], "transformer": [],
           "density": ["DensityMixin"], "search": []}
-OWN = {"CodedMixin": "_encoders", "HotMixin": "_encoders", "Encoder": "_encoders", "NamedFeaturesOutMixin": "_estimator", "Neighbors": "_neighbors", "RadiusNeighbors": "_neighbors"} # what is not scikit-learn's
+OWN = {"CodedMixin": "_encoders", "HotMixin": "_encoders", "Encoder": "_encoders", "NamedFeaturesOutMixin": "_estimator", "Neighbors": "_neighbors", "RadiusNeighbors": "_neighbors",
+       "SparseCoefficients": "_linear", "Sparsifiable": "_linear"} # what is not scikit-learn's
+IGNORED = {("standard_scaler", "transform"): "copy: bool | None = None", ("standard_scaler", "inverse_transform"): "copy: bool | None = None",
+           ("lasso", "fit"): "check_input: bool = True", ("elastic_net", "fit"): "check_input: bool = True"} # more arguments, for scikit-learn's sake
 WRITTEN = ("kneighbors", "radius_neighbors", "transform_csr") # methods that stand in those
 
 
@@ -155,6 +158,10 @@ def mixins(a):
         names += ["CodedMixin" if methods["transform"]["shape"] == "n d" else "HotMixin", "Encoder"]
     if "kneighbors" in methods:
         names.append("RadiusNeighbors" if "radius_neighbors" in methods else "Neighbors")
+    if a["name"] in ("lasso", "elastic_net"):
+        names.append("SparseCoefficients")
+    if a["name"] == "logistic_regression":
+        names.append("Sparsifiable")
     if "targets" in a["input"].split():
         names.append("MultiOutputMixin")
     return names + MIXINS[a["kind"]]
@@ -166,7 +173,7 @@ def wrapped(text, indent, width=100):
 
 def method_text(a, m):
     words, needs_y = a["input"].split(), {"target", "classes"} & set(a["input"].split())
-    weights, y = "weights" in words, "y: Vector" if needs_y else "y: Vector | None = None"
+    weights, y = "weights" in words or m["name"] == "score" and "score_weights" in words, "y: Vector" if needs_y else "y: Vector | None = None"
     weight = ", sample_weight: Vector | None = None" if weights else ""
     name = m["name"]
     if not m["dtype"]:
@@ -186,6 +193,8 @@ def method_text(a, m):
         arguments, gives, call, taken = "self", "np.ndarray", f'self._give("{name}")', []
     elif name.startswith("sample"):
         arguments, gives, call, taken = "self, n_samples: int = 1", "Any", f'self._give("{name}", n_samples)', ["        n_samples : int"]
+    ignored = IGNORED.get((a["name"], name), "")
+    arguments += f", {ignored}" if ignored else ""
     if " y:" in arguments:
         taken.append("        y : " + (("array of shape (n_samples,)" + (" or (n_samples, n_targets)" if "targets" in words else "")) if needs_y
                                        else "None, not used; there for scikit-learn's sake"))
@@ -193,6 +202,8 @@ def method_text(a, m):
         taken.append("        classes : array of all classes that will come; needed at the first call")
     if "sample_weight" in arguments:
         taken.append("        sample_weight : array of shape (n_samples,) or None")
+    if ignored:
+        taken.append(f"        {ignored.split(':')[0]} : not used, there for scikit-learn's sake")
     lines = [f"    def {name}({arguments}) -> {gives}:", f'        """{m["about"]}'] + (["", "        Parameters", "        ----------", *taken] if taken else [])
     lines += ["", "        Returns", "        -------", f"        {result}", '        """', f"        return {call}"]
     return lines

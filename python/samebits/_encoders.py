@@ -249,7 +249,7 @@ class HotMixin:
         return np.array([combine(features[j], name) for j, name in self._columns], dtype=object)
 
     def _say_what_is_unknown(self, X):
-        """Where a category is dropped, what is unknown looks like it."""
+        """Where a category is dropped, what is unknown looks like it; and handle_unknown may want it said."""
         numbers, ends = self._model.array("categories").tolist(), self._model.array("category_ends").tolist()
         strange = []
         for j, (first, end) in enumerate(zip((0, *ends), ends)):
@@ -262,7 +262,7 @@ class HotMixin:
 
     def _validated(self, X, reset, y=None, back=False):
         X, y = super()._validated(X, reset, y, back)
-        if not reset and not back and self._drops and not self._strict:
+        if not reset and not back and not self._strict and (self._drops or self._model.parameters()["handle_unknown"] == "warn"):
             self._say_what_is_unknown(X)
         return X, y
 

@@ -113,6 +113,8 @@ class Estimator(BaseEstimator):
             X, y = validate_data(self, X, y, **rules)
             check_classification_targets(y)
             return _canonical(X), y
+        if hasattr(y, "tocsr"):
+            raise TypeError("Sparse data was passed for y, but dense data is required. Use '.toarray()' to convert to a dense numpy array.")
         X, y = validate_data(self, X, y, multi_output="targets" in words, y_numeric=True, **rules)
         return _canonical(X), y if y.dtype in _REAL else y.astype(np.float64)
 
@@ -157,7 +159,7 @@ class Estimator(BaseEstimator):
         words = self._input.split()
         needs_y = "target" in words or "classes" in words
         if needs_y and y is None:
-            raise ValueError(f"requires y to be passed, but the target y is None: {type(self).__name__} needs it")
+            raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
         X, y = self._validated(X, not goes_on, y if needs_y else None)
         weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         names = None
@@ -170,7 +172,7 @@ class Estimator(BaseEstimator):
             model.set_note("feature_names", json.dumps(list(self.feature_names_in_)))
         for key, text in _details.notes(self).items():
             model.set_note(key, text)
-        model.fit(method, X, y, weights, names)
+        model.fit(method, X, y, weights, names, told=type(self).__name__ if getattr(self, "verbose", 0) else "")
         self._take(model)
         for category, sentence in model.warnings():
             warnings.warn(sentence, getattr(exceptions, category, UserWarning), stacklevel=3)

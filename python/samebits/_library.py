@@ -8,6 +8,7 @@ import json
 import os
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -154,7 +155,7 @@ def _checked(config: dict[str, Any]) -> dict[str, Any]:
 class _Context:
     def __init__(self, device, threads):
         self.handle = ctypes.c_void_p()
-        options = c.sb_context_options(size=ctypes.sizeof(c.sb_context_options), device=device.encode() if device else None, threads=threads)
+        options = c.sb_context_options(size=ctypes.sizeof(c.sb_context_options), device=whole(device.encode()) if device else None, threads=threads)
         check("sb_context_new", ctypes.byref(options), ctypes.byref(self.handle))
 
     def __del__(self):
@@ -163,7 +164,13 @@ class _Context:
 
 
 def _context_of(config: dict[str, Any]) -> ctypes.c_void_p:
-    key = (config["device"], config["threads"])
+    key = device, number = config["device"], config["threads"]
+    if device is not None and not isinstance(device, str):
+        raise TypeError(f"device: {device!r} is no name of a device (\"cpu\", \"cuda:0\") and not None")
+    if not isinstance(number, (int, np.integer)):
+        raise TypeError(f"threads: {number!r} is no whole number")
+    if not 0 <= number <= 1024:
+        raise InvalidError("SB_ERR_ARGUMENT", "threads", f"threads: {number} is not in 1 to 1024 (0: as the machine has)")
     if key not in _local.contexts:
         _local.contexts[key] = _Context(*key)
     return _local.contexts[key].handle
@@ -251,11 +258,17 @@ class Model:
         else:
             check("sb_model_set", self.handle, name.encode(), value.encode())
 
-    def fit(self, method, x, y=None, weights=None, classes=None):
-        raised = []
+    def fit(self, method, x, y=None, weights=None, classes=None, told=""):
+        """told: by what name a long fit says on standard error how far it is."""
+        raised, last = [], int(time.monotonic())
 
         def progress(user, done, total):  # (a signal's handler runs here, and what it raises ends the fit)
+            nonlocal last
             try:
+                now = int(time.monotonic())
+                if told and now != last:
+                    print(f"{told}: {done} of at most {total}", file=sys.stderr, flush=True)
+                last = now
                 return len(raised)
             except BaseException as error:  # pylint: disable=broad-except
                 raised.append(error)

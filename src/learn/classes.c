@@ -37,7 +37,7 @@ static sb_status take_names(const sbi_json *array, class_names *out, sb_error *e
     for (int64_t i = 0; name; name = name->next, i++) {
         const bool truth = is_truth(name), number = truth || (sbi_json_real(name, &numbers[i]) && is_whole(numbers[i]));
         if (truth) numbers[i] = name->kind == SBI_JSON_TRUE;
-        if (is_words ? name->kind != SBI_JSON_STRING : truth != out->truth || !number) return bad("one is of another kind", err);
+        if (is_words ? name->kind != SBI_JSON_STRING : truth != out->truth || !number) return bad("one is of another kind, or no whole number below 2^53", err);
         if (is_words && strlen(name->text) != (size_t)name->length) return bad("a word holds a NUL", err);
         words[i] = name->text;
         if (i > 0 && (is_words ? strcmp(words[i - 1], words[i]) >= 0 : !(numbers[i - 1] < numbers[i])))

@@ -338,7 +338,11 @@ static sb_status check_finite(sb_context *ctx, const sb_array *x, const char *na
         if (values[i] != values[i] && !nan) found = "NaN";
         if (values[i] == values[i] && values[i] - values[i] != 0.0) found = "infinity";
     }
-    if (found) status = sbi_fail(err, SB_ERR_NONFINITE, name, "Input %s contains %s (element %lld).", strcmp(name, "x") == 0 ? "X" : name, found, (long long)at);
+    const int64_t width = x->ndim > 1 ? x->shape[1] : 1;
+    if (found && x->ndim == 2)
+        status = sbi_fail(err, SB_ERR_NONFINITE, name, "Input %s contains %s (row %lld, column %lld, from 0).", strcmp(name, "x") == 0 ? "X" : name, found, (long long)(at / width), (long long)(at % width));
+    else if (found)
+        status = sbi_fail(err, SB_ERR_NONFINITE, name, "Input %s contains %s (element %lld, from 0).", name, found, (long long)at);
 done:
     sbi_release(&ctx->allocator, values);
     sbi_array_free(most);
@@ -414,7 +418,7 @@ static sb_status check_data(const sb_data *data, const sbi_method_row *method, s
         call->y = data->y;
     }
     if (data->weights && (is_fit(method) || strcmp(method->name, "score") == 0)) {
-        if (!sbi_row_has(input, "weights")) return sbi_fail(err, SB_ERR_UNSUPPORTED, "weights", "%s takes no sample weights", name);
+        if (!sbi_row_has(input, "weights") && (is_fit(method) || !sbi_row_has(input, "score_weights"))) return sbi_fail(err, SB_ERR_UNSUPPORTED, "weights", "%s takes no sample weights", name);
         if ((status = sbi_check_dtype(data->weights, "weights", SB_F64, err)) || (status = sbi_check_ndim(data->weights, "weights", 1, err)) ||
             (status = check_rows(data->weights, "weights", call->n, err)) ||
             (status = check_finite(call->ctx, data->weights, "weights", false, err)))

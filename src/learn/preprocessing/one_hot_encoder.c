@@ -35,7 +35,7 @@ static sb_status read_columns(const sb_model *model, sbi_arena *arena, hot_colum
     out->drop = sbi_arena_allocate(arena, out->c.d, sizeof *out->drop, err);
     if (!out->from || !out->drop) return SB_ERR_MEMORY;
     out->strict = sbi_model_is(model, "handle_unknown", "error");
-    out->grouped = sbi_model_is(model, "handle_unknown", "infrequent_if_exist");
+    out->grouped = sbi_model_is(model, "handle_unknown", "infrequent_if_exist") || sbi_model_is(model, "handle_unknown", "warn");
     status = sbi_array_read(drops, out->drop, (size_t)out->c.d * sizeof *out->drop, err);
     for (int64_t j = 0; j < out->c.d && status == SB_OK; j++)
         out->from[j + 1] = out->from[j] + out->c.count[j] - (out->drop[j] >= 0);
