@@ -886,6 +886,45 @@ def manners():
             check(search.best_params_ == {"kmeans__n_clusters": 3} and len(samebits.digest(search.best_estimator_)) == 64, f"{backend}: search")
 
 
+ROW_METHODS = ("predict", "transform", "predict_proba", "predict_log_proba", "predict_joint_log_proba", "decision_function", "score_samples", "inverse_transform", "kneighbors", "radius_neighbors")
+
+
+def rows_turned():
+    """Rows in another order: a result has the same rows in that order, bit for bit; a fit whose sums are exact, or that has none, is the same fit."""
+    generator = np.random.default_rng(3)
+    for kind in classes():
+        for dtype in (np.float64, np.float32):
+            X, y = some_data(kind)
+            X, order = X.to_numpy(dtype=dtype), generator.permutation(len(X))
+            own = made(kind).fit(X, y)
+            for method in (name for name in ROW_METHODS if hasattr(own, name)):
+                if method == "inverse_transform" and hasattr(own, "statistics_"):
+                    continue  # (without an indicator nothing says where holes were)
+                data = own.transform(X) if method == "inverse_transform" else X
+                whole, turned = getattr(own, method)(data), getattr(own, method)(data[order])
+                for one, other in zip(*((found if isinstance(found, tuple) else (found,)) for found in (whole, turned))):
+                    same = [np.array_equal(a, b, equal_nan=a.dtype.kind == "f") for a, b in zip(one[order], other)]
+                    check(all(same) and len(same) == len(order), f"{kind.__name__}.{method} of rows in another order")
+    # Whole numbers, a power of two of them: every sum is exact, whatever its order; and what no sum is in.
+    X = generator.integers(-8, 9, size=(256, 5)).astype(np.float64)
+    y, order = X @ np.array([1.0, -2.0, 0.5, 0.0, 3.0]) + generator.integers(-2, 3, size=256), generator.permutation(256)
+    for own in (LinearRegression(), LinearRegression(fit_intercept=False), LinearRegression(positive=True), Ridge(0.5), Lasso(0.5), ElasticNet(0.5), StandardScaler(), MinMaxScaler(), GaussianNB(),
+                SimpleImputer(), SimpleImputer(strategy="median"), SimpleImputer(strategy="most_frequent"), OrdinalEncoder(), OneHotEncoder()):
+        target = np.arange(256) % 2 if isinstance(own, GaussianNB) else y
+        check(base.clone(own).fit(X, target).digest() == base.clone(own).fit(X[order], target[order]).digest(), f"{own}: a fit of rows in another order")
+    # Real numbers: the extremes, medians and places are the same; a sum in the order of rows differs in its last bits at most.
+    X, y = sklearn.datasets.load_diabetes(return_X_y=True)
+    order = generator.permutation(len(X))
+    for own in (MinMaxScaler(), SimpleImputer(strategy="median"), SimpleImputer(strategy="most_frequent"), OrdinalEncoder(), OneHotEncoder()):
+        check(base.clone(own).fit(X).digest() == base.clone(own).fit(X[order]).digest(), f"{own}: a fit of real rows in another order")
+    for own in (LinearRegression(), Ridge(), Lasso(0.1, tol=1e-10), ElasticNet(0.01, tol=1e-10), LogisticRegression(tol=1e-9, max_iter=1000)):
+        target = (y > 100) if isinstance(own, LogisticRegression) else y
+        one, other = base.clone(own).fit(X, target), base.clone(own).fit(X[order], target[order])
+        check(np.allclose(one.coef_, other.coef_, rtol=1e-6, atol=1e-6 * np.abs(one.coef_).max()), f"{own}: a fit of real rows in another order")
+    near, turned = (NearestNeighbors(n_neighbors=4).fit(data).kneighbors(X[:50]) for data in (X, X[order]))
+    check(np.array_equal(near[0], turned[0]) and np.array_equal(X[near[1]], X[order][turned[1]]), "neighbours among rows in another order")
+
+
 def progress():
     """verbose: a long fit says how far it is, on standard error, about once a second; else nothing."""
     program = "import numpy as np, samebits.cluster as c; X = np.random.default_rng(0).normal(size=(60000, 24)); " \
@@ -1015,6 +1054,7 @@ if __name__ == "__main__":
     inputs()
     configuration()
     manners()
+    rows_turned()
     progress()
     command()
     errors()
