@@ -19,6 +19,7 @@ import pandas as pd
 import scipy.sparse
 import sklearn.datasets
 import sklearn.metrics
+import sklearn.neighbors
 from sklearn import base, cluster, decomposition, impute, linear_model, mixture, naive_bayes, preprocessing
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -194,6 +195,61 @@ def logistic():
         warnings.simplefilter("ignore")
         old, new = LogisticRegression(penalty=None).fit(X[50:], y[50:]), LogisticRegression(C=np.inf).fit(X[50:], y[50:])
     check(np.array_equal(old.coef_, new.coef_), "no penalty")
+
+
+def beyond(slope, coef, least):
+    """How far a slope is from what the penalty on absolute values allows: `least` at 0, its sign times that elsewhere."""
+    return np.where(coef != 0, np.abs(slope - least * np.sign(coef)), np.maximum(np.abs(slope) - least, 0.0)).max()
+
+
+def optima():
+    """Conditions of optimality, and what may never grow: the KKT residual of penalties on absolute values, gradients, inertia, minus the likelihood."""
+    X, y = sklearn.datasets.load_diabetes(return_X_y=True)
+    wide = np.random.default_rng(0).normal(size=(30, 100))
+    for data, target in ((X, y), (wide, wide[:, :5].sum(axis=1))):
+        weights = np.arange(len(target)) % 3 + 0.5
+        for alpha, ratio in ((0.1, 1.0), (1.0, 1.0), (0.01, 0.5)):
+            for selection in ("cyclic", "random"):
+                own = ElasticNet(alpha, l1_ratio=ratio, selection=selection, random_state=1, tol=1e-12, max_iter=20000).fit(data, target, weights)
+                rest = weights * (target - data @ own.coef_ - own.intercept_) / weights.sum()
+                away = beyond(data.T @ rest - alpha * (1 - ratio) * own.coef_, own.coef_, alpha * ratio)
+                check(away < 1e-6 * alpha * ratio and abs(rest.sum()) < 1e-9 * np.abs(target).max(), f"KKT {alpha} {ratio} {selection}: {away}")
+    for X, y in (sklearn.datasets.load_breast_cancer(return_X_y=True), sklearn.datasets.load_iris(return_X_y=True)):
+        X = preprocessing.StandardScaler().fit_transform(X)
+        for C, ratio in ((1.0, 0.0), (0.1, 1.0), (0.5, 0.5), (100.0, 0.0)):
+            own = LogisticRegression(C=C, l1_ratio=ratio, tol=1e-9, max_iter=5000).fit(X, y)
+            p = own.predict_proba(X)
+            p[np.arange(len(y)), y] -= 1.0
+            slope = -(p[:, 1:] if len(own.coef_) == 1 else p).T @ X - (1 - ratio) / C * own.coef_
+            check(beyond(slope, own.coef_, ratio / C) < 2e-9 * len(y), f"logistic {C} {ratio}: {beyond(slope, own.coef_, ratio / C)}")  # (tol is of the mean loss)
+            check(np.abs(p.sum(axis=0)).max() < 2e-9 * len(y), "the slope of the constant")
+    digits = sklearn.datasets.load_digits().data
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for data in (digits, digits.astype(np.float32)):
+            inertia = [KMeans(10, max_iter=rounds, tol=0, random_state=2).fit(data).inertia_ for rounds in range(1, 16)]
+            check(all(before >= after for before, after in zip(inertia, inertia[1:])) and inertia[0] > inertia[-1], f"inertia grows: {inertia}")
+
+
+def prepared():
+    """Preprocessing of the bundled tables, and what is learnt of one half is as good on the other half as scikit-learn's."""
+    for load in (sklearn.datasets.load_iris, sklearn.datasets.load_digits, sklearn.datasets.load_wine, sklearn.datasets.load_breast_cancer, sklearn.datasets.load_diabetes):
+        X, y = load(return_X_y=True)
+        holed = np.where(np.arange(X.size).reshape(X.shape) % 7 == 3, np.nan, X)
+        for module, own, data in ((preprocessing, StandardScaler(), X), (preprocessing, StandardScaler(), holed), (preprocessing, MinMaxScaler(), holed),
+                                  *((impute, SimpleImputer(strategy=way, add_indicator=True), holed) for way in ("mean", "median", "most_frequent", "constant")),
+                                  (preprocessing, OrdinalEncoder(), X), (preprocessing, OneHotEncoder(), X)):
+            theirs = getattr(module, type(own).__name__)(**own.get_params()).fit(data)
+            one, other = own.fit(data).transform(data), theirs.transform(data)
+            one, other = (table.toarray() if scipy.sparse.issparse(table) else table for table in (one, other))
+            check(one.shape == other.shape and np.allclose(one, other, rtol=1e-9, atol=1e-9, equal_nan=True), f"{own} of {load.__name__}")
+        continuous = load is sklearn.datasets.load_diabetes
+        X = preprocessing.StandardScaler().fit_transform(X)
+        for module, own in ((linear_model, LinearRegression()), (linear_model, Ridge()), (linear_model, Lasso(0.05)), (linear_model, ElasticNet(0.05))) if continuous else \
+                ((linear_model, LogisticRegression(max_iter=1000)), (naive_bayes, GaussianNB()), (sklearn.neighbors, KNeighborsClassifier())):
+            theirs = getattr(module, type(own).__name__)(**own.get_params())
+            one, other = (model.fit(X[::2], y[::2]).score(X[1::2], y[1::2]) for model in (own, theirs))
+            check(abs(one - other) < (1e-4 if continuous else 0.006), f"{own} of {load.__name__}, held out: {one} {other}")
 
 
 def agreement():
@@ -1035,6 +1091,8 @@ def errors():
 if __name__ == "__main__":
     documentation()
     agreement()
+    optima()
+    prepared()
     scaled_ranges()
     ordinals()
     columns_of_categories()
