@@ -14,6 +14,7 @@ import threading
 import warnings
 
 import joblib
+import mpmath
 import numpy as np
 import pandas as pd
 import scipy.sparse
@@ -31,7 +32,7 @@ import samebits
 import samebits.metrics
 from samebits import _estimator, _library, _recordings, _takeover
 from samebits._classes import CLASSES
-from samebits.cluster import KMeans
+from samebits.cluster import DBSCAN, KMeans
 from samebits.decomposition import PCA, TruncatedSVD
 from samebits.impute import SimpleImputer
 from samebits.linear_model import ElasticNet, Lasso, LinearRegression, LogisticRegression, Ridge
@@ -250,6 +251,70 @@ def prepared():
             theirs = getattr(module, type(own).__name__)(**own.get_params())
             one, other = (model.fit(X[::2], y[::2]).score(X[1::2], y[1::2]) for model in (own, theirs))
             check(abs(one - other) < (1e-4 if continuous else 0.006), f"{own} of {load.__name__}, held out: {one} {other}")
+
+
+def bits_of(value):
+    return np.float32(value).view(np.uint32)
+
+
+def met_elsewhere():
+    """Small inputs that other libraries got wrong (docs/cases.md), through the estimators."""
+    points = np.array([[-3.0, -1.0], [3.0, 1.0], [-6.0, -2.0], [6.0, 2.0]])
+    for solver in ("full", "covariance_eigh", "randomized"):
+        for data in (points, points.astype(np.float32)):
+            own = PCA(1, svd_solver=solver, whiten=True, random_state=0).fit(data)
+            check(apart(own.components_, [[0.9486832980505138, 0.31622776601683794]]) < 1e-6, f"component sign {own.components_}")
+            both = PCA(2, svd_solver=solver, whiten=True, random_state=0).fit(data)
+            check(np.abs(both.transform(data)).max() < 2.0, f"whitening blows up what is not there: {both.transform(data)}")
+    X, y = np.array([[1.0, 0.0, 1.0], [1.0, 0.0, 1.0], [1.0, 2.0, 1.0], [1.0, 1.0, 1.0]]), np.array([1, 1, 0, 0])
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        LogisticRegression(C=np.inf).fit(X, y)
+    check(any(one.category is ConvergenceWarning and "The classes can be separated" in str(one.message) for one in caught), "separable classes")
+    own = LogisticRegression(tol=1e-12, max_iter=1000).fit(X, y)
+    b, c = [mpmath.mpf(float(value)) for value in own.coef_[0]], mpmath.mpf(float(own.intercept_[0]))
+    missed = [1 / (1 + mpmath.exp(-(c + sum(u * float(v) for u, v in zip(b, row))))) - int(label) for row, label in zip(X, y)]
+    check(max(abs(sum(m * float(row[j]) for m, row in zip(missed, X)) + b[j]) for j in range(3)) < 1e-11 and abs(sum(missed)) < 1e-11, "separable classes, penalty: the gradient, by mpmath")
+    X, y = np.array([[10.0, 10.0, 0.0], [1e-32, 0.0, 0.0], [0.0, 0.0, 1.0]]), np.array([5.0, 0.0, 5.0])
+    for selection in ("cyclic", "random"):
+        own = Lasso(0.1, tol=1e-12, max_iter=20000, selection=selection, random_state=0).fit(X, y)
+        theirs = linear_model.LassoLars(0.1, eps=1e-16).fit(X, y)
+        check(abs(objective(own, X, y, 1.0, None) / objective(theirs, X, y, 1.0, None) - 1) < 1e-9, "coordinate descent and LARS")
+    X, y, times = np.array([[1.0, 2.0], [3.0, -1.0], [-2.0, 0.0], [4.0, 4.0], [0.0, -3.0]]), np.array([1, 0, 1, 1, 0]), [1, 0, 2, 1, 1]
+    repeated = np.repeat(np.arange(5), times)
+    for own in (LinearRegression(), Ridge(), Lasso(0.1), ElasticNet(0.1), LogisticRegression(), GaussianNB(), StandardScaler(), KMeans(2, init=X[:2], n_init=1), DBSCAN(eps=3.0, min_samples=2)):
+        target = y if "classes" in own._input else X[:, 0] + y  # pylint: disable=protected-access
+        one, other = base.clone(own).fit(X, target, sample_weight=np.array(times, dtype=float)), base.clone(own).fit(X[repeated], target[repeated])
+        for name in ("coef_", "intercept_", "theta_", "var_", "mean_", "scale_", "cluster_centers_", "inertia_"):
+            if hasattr(one, name):
+                check(np.allclose(getattr(one, name), getattr(other, name), rtol=1e-12, atol=1e-12), f"{own}: weights are repetitions, {name} {getattr(one, name)} {getattr(other, name)}")
+        if hasattr(one, "labels_"):
+            check(np.array_equal(one.labels_[repeated], other.labels_), f"{own}: weights are repetitions")
+    line = np.array([0.0, 0.1, 0.2, 0.7, 1.2, 1.3, 1.4])
+    places = np.array([np.searchsorted(line, row) for row in line])
+    first = DBSCAN(eps=0.5, min_samples=4).fit(line[:, None])
+    check(line[first.core_sample_indices_].tolist() == [0.2, 1.2] and first.labels_[3] in (first.labels_[2], first.labels_[4]), f"the border point {first.labels_}")
+    sides = set()
+    for seed in range(12):
+        order = np.random.default_rng(seed).permutation(places)
+        found = DBSCAN(eps=0.5, min_samples=4).fit(line[order, None]).labels_[np.argsort(order)]
+        sides.add(found[3] == found[2])
+    check(len(sides) == 1, "the border point goes by the order of rows")
+    near = NearestNeighbors(n_neighbors=1, metric="cosine").fit(np.array([[-0.65563949, -0.29700866, 1.27146813], [1e9, 0.0, 0.0]], dtype=np.float32))
+    check(bits_of(near.kneighbors(np.array([[-0.30039746, -0.13594460, 0.58292344]], dtype=np.float32))[0][0, 0]) == 0x33A524B8, "cosine above one")
+    check(NearestNeighbors(n_neighbors=1, metric="cosine").fit([[1.0, 2.0]]).kneighbors([[1.0, 2.0]])[0][0, 0] == 0.0, "cosine, itself")
+    for value, count, bits in ((1.1, 10**6, 0x42C80003), (1.001, 1000, 0x3D01886F)):
+        far = NearestNeighbors(n_neighbors=1).fit(np.ones((1, count), dtype=np.float32)).kneighbors(np.full((1, count), value, dtype=np.float32))[0][0, 0]
+        check(bits_of(far) == bits, f"distance by expansion {far}")
+    for rows, want in (([[1.0, 0.0], [0.0, 1.0]], 0), ([[0.0, 1.0], [1.0, 0.0]], 0)):
+        check(NearestNeighbors(n_neighbors=1).fit(rows).kneighbors([[0.0, 0.0]])[1][0, 0] == want, "a tie: the lowest number")
+    table = np.array([[1.0, 2.0], [1.0, 4.0], [1.0, 0.0], [4.0, 2.0], [4.0, 4.0], [4.0, 0.0]])
+    found = set()
+    for threads in (1, 2, 3, 8, 16):
+        with samebits.config_context(threads=threads):
+            own = KMeans(2, random_state=0).fit(table)
+            found.add((own.inertia_, own.digest()))
+    check(len(found) == 1 and KMeans(2, n_init=10, random_state=0).fit(table).inertia_ == 16.0, f"k-means by threads {found}")
 
 
 def agreement():
@@ -1091,6 +1156,7 @@ def errors():
 if __name__ == "__main__":
     documentation()
     agreement()
+    met_elsewhere()
     optima()
     prepared()
     scaled_ranges()

@@ -14,7 +14,7 @@ import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-PACKAGES = ["numpy", "scikit-learn", "pandas", "vermin", "mypy"]
+PACKAGES = ["numpy", "scikit-learn", "pandas", "mpmath", "vermin", "mypy"]
 NUMPY = set("""array asarray ascontiguousarray empty frombuffer from_dlpack isscalar ndim unique ndarray dtype bool_ integer float32 nan float64 int64
     uint8 uint64 random result_type ones""".split())
 REFUSED = set("""sum mean std var dot prod cumsum cumprod min max argmin argmax clip round matmul trace ptp add subtract multiply divide power sqrt
@@ -87,7 +87,7 @@ def environment(build):
     """The interpreter of BUILD/venv, which has the packages."""
     folder = os.path.join(build, "venv")
     python = os.path.join(folder, "bin", "python")
-    if subprocess.run([python, "-c", "import numpy, sklearn, pandas, vermin, mypy"], capture_output=True).returncode if os.path.exists(python) else True:
+    if subprocess.run([python, "-c", "import numpy, sklearn, pandas, mpmath, vermin, mypy"], capture_output=True).returncode if os.path.exists(python) else True:
         subprocess.run([sys.executable, "-m", "venv", folder], check=True)
         subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *PACKAGES], check=True)
     return python
