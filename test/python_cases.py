@@ -1046,6 +1046,47 @@ def rows_turned():
     check(np.array_equal(near[0], turned[0]) and np.array_equal(X[near[1]], X[order][turned[1]]), "neighbours among rows in another order")
 
 
+def devices():
+    """Fits, results, metrics and recordings on another device, of models fitted here and there: the same bits."""
+    try:
+        with samebits.config_context(device="opencl:0.0"):
+            pass
+    except samebits.Error as error:
+        print(f"devices: skipped, {error}")
+        return
+
+    def results(model, X):
+        found = {name: getattr(model, name)(X) for name in ROW_METHODS if hasattr(model, name) and name != "inverse_transform"}
+        return samebits.digest({f"{name} {number}": one.astype(float) for name, out in found.items() for number, one in enumerate(out if isinstance(out, tuple) else (out,))
+                                if one.dtype != object}) if found else None
+
+    for kind in classes():
+        X, y = some_data(kind)
+        here = made(kind).fit(X, y)
+        want = results(here, X)
+        with samebits.config_context(device="opencl:0.0"):
+            there = made(kind).fit(X, y)
+            check(there.digest() == here.digest() == pickle.loads(pickle.dumps(there)).digest(), f"{kind.__name__}: fitted on a device")
+            check(results(there, X) == want and results(here, X) == want, f"{kind.__name__}: used on a device")
+        check(results(there, X) == want, f"{kind.__name__}: fitted on a device, used here")
+        if hasattr(here, "partial_fit"):
+            more = here.partial_fit(X, y).digest()
+            with samebits.config_context(device="opencl:0.0"):
+                check(base.clone(here).fit(X, y).partial_fit(X, y).digest() == more and there.partial_fit(X, y).digest() == more, f"{kind.__name__}: partial_fit on a device")
+            check(there.partial_fit(X, y).digest() == here.partial_fit(X, y).digest(), f"{kind.__name__}: partial_fit here again")
+    X, y = sklearn.datasets.load_diabetes(return_X_y=True)
+    pipe = make_pipeline(StandardScaler(), LinearRegression()).fit(X, y)
+    scores = [samebits.metrics.silhouette_score(X[:100], y[:100] > 100), samebits.metrics.r2_score(y, pipe.predict(X)), samebits.metrics.roc_auc_score(y > 100, pipe.predict(X))]
+    with tempfile.TemporaryDirectory() as folder:
+        one, other = (os.path.join(folder, name) for name in "ab")
+        samebits.record(pipe, X, one)
+        with samebits.config_context(device="opencl:0.0"):
+            check(scores == [samebits.metrics.silhouette_score(X[:100], y[:100] > 100), samebits.metrics.r2_score(y, pipe.predict(X)), samebits.metrics.roc_auc_score(y > 100, pipe.predict(X))], "metrics")
+            check(samebits.record(pipe, X, other) == samebits.record(pipe, X, one) and samebits.replay(one), "recorded on a device")
+        with open(one, "rb") as first, open(other, "rb") as second:
+            check(first.read() == second.read() and samebits.replay(other), "one recording")
+
+
 def progress():
     """verbose: a long fit says how far it is, on standard error, about once a second; else nothing."""
     program = "import numpy as np, samebits.cluster as c; X = np.random.default_rng(0).normal(size=(60000, 24)); " \
@@ -1179,6 +1220,7 @@ if __name__ == "__main__":
     configuration()
     manners()
     rows_turned()
+    devices()
     progress()
     command()
     errors()

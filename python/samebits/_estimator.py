@@ -167,7 +167,7 @@ class Estimator(BaseEstimator):
             y = self._encoded(method, y, classes)
             names = json.dumps(self.classes_.tolist(), default=str)
         _details.before_fit(self, X, y)
-        model = self._model if goes_on else self._new_model()
+        model = self._model.here() if goes_on else self._new_model()
         if hasattr(self, "feature_names_in_"):
             model.set_note("feature_names", json.dumps(list(self.feature_names_in_)))
         for key, text in _details.notes(self).items():

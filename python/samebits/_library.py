@@ -181,6 +181,11 @@ def context() -> ctypes.c_void_p:
     return _context_of(_local.config[-1] if _local.config else _global)
 
 
+def device_name() -> str:
+    """The name of the device that estimators use now."""
+    return lib.sb_context_device(context()).decode()
+
+
 def threads() -> int:
     """The number of threads that estimators use now.
 
@@ -195,7 +200,7 @@ def threads() -> int:
 
 
 class Array:
-    """A view of a numpy array's memory, which stays alive with it."""
+    """A view of a numpy array's memory, which stays alive with it; on a device that has its own memory, a copy there."""
 
     def __init__(self, array):
         array = np.asarray(array, order="C")
@@ -204,7 +209,12 @@ class Array:
             raise TypeError(f"an array of {array.dtype}: expected one of {', '.join(str(d) for d in DTYPES)}")
         self.kept, self.handle = array, ctypes.c_void_p()
         shape = (ctypes.c_int64 * max(array.ndim, 1))(*array.shape)
-        check("sb_array_wrap", context(), DTYPES[array.dtype], array.ndim, shape, array.ctypes.data_as(ctypes.c_void_p), ctypes.byref(self.handle))
+        ctx, dtype, data = context(), DTYPES[array.dtype], array.ctypes.data_as(ctypes.c_void_p)
+        if device_name() == "cpu":
+            check("sb_array_wrap", ctx, dtype, array.ndim, shape, data, ctypes.byref(self.handle))
+        else:
+            check("sb_array_new", ctx, dtype, array.ndim, shape, ctypes.byref(self.handle))
+            check("sb_array_write", self.handle, data, array.nbytes)
 
     def __del__(self):
         if getattr(self, "handle", None) and lib:
@@ -238,8 +248,21 @@ class Model:
     """A model of the library: parameters, a fit, methods, arrays; it pickles as the bytes of its file."""
 
     def __init__(self, algorithm):
-        self.handle = ctypes.c_void_p()
-        check("sb_model_new", context(), algorithm.encode(), ctypes.byref(self.handle))
+        handle = ctypes.c_void_p()
+        check("sb_model_new", context(), algorithm.encode(), ctypes.byref(handle))
+        self._keep(handle)
+
+    def _keep(self, handle):
+        self.handle, self.device, self.copies = handle, device_name(), {}
+
+    def here(self):
+        """This model where the context is: itself, or a copy on that device, which is kept."""
+        at = device_name()
+        if at == self.device:
+            return self
+        if at not in self.copies:
+            self.copies[at] = restore(self.store())
+        return self.copies[at]
 
     def __del__(self):
         if getattr(self, "handle", None) and lib:
@@ -274,6 +297,7 @@ class Model:
                 raised.append(error)
                 return 1
 
+        self.copies = {}
         data = Data(x, y, weights, classes)
         data.struct.progress = type(data.struct.progress)(progress)
         try:
@@ -287,7 +311,7 @@ class Model:
         """The result of a method, or a tuple of `count` of them."""
         data = Data(x, y, weights, rows=rows, settings=settings)
         out = (ctypes.c_void_p * count)()
-        check("sb_model_call_many", context(), self.handle, method.encode(), ctypes.byref(data.struct), count, out)
+        check("sb_model_call_many", context(), self.here().handle, method.encode(), ctypes.byref(data.struct), count, out)
         try:
             results = tuple(to_numpy(handle) for handle in out)
             return results if count > 1 else results[0]
@@ -332,7 +356,7 @@ class Model:
 
     def digest(self):
         out = (ctypes.c_uint8 * 32)()
-        check("sb_model_digest", context(), self.handle, out)
+        check("sb_model_digest", context(), self.here().handle, out)
         return bytes(out).hex()
 
     def save(self, path):
@@ -348,7 +372,7 @@ class Model:
 
 def _given(handle):
     model = Model.__new__(Model)
-    model.handle = handle
+    model._keep(handle)  # pylint: disable=protected-access
     return model
 
 

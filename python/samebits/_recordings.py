@@ -65,7 +65,7 @@ def record(fitted: Any, X: Matrix, path: str | os.PathLike[str], *, method: str 
     names, estimators = [name.encode() or None for name, _ in steps], [step for _, step in steps]
     X, _ = estimators[0]._validated(X, False)  # pylint: disable=protected-access
     data = _library.Data(X)
-    models = (ctypes.c_void_p * len(steps))(*(step._model.handle for step in estimators))  # pylint: disable=protected-access
+    models = (ctypes.c_void_p * len(steps))(*(step._model.here().handle for step in estimators))  # pylint: disable=protected-access
     method = method or ("predict" if hasattr(estimators[-1], "predict") else "transform")
     options = c.sb_record_options(
         size=ctypes.sizeof(c.sb_record_options), models=models, model_count=len(steps), names=(ctypes.c_char_p * len(steps))(*names),
