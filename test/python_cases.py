@@ -177,6 +177,10 @@ def logistic():
             taken = samebits.from_sklearn(model)
             check(np.array_equal(taken.predict(X), model.predict(X)) and np.allclose(taken.predict_proba(X), model.predict_proba(X), atol=1e-5), "taken over")
             check(taken.digest() == pickle.loads(pickle.dumps(taken)).digest() and taken.score(X, labels) == model.score(X, labels), "taken over, pickled")
+        with tempfile.TemporaryDirectory() as folder:
+            own.save(os.path.join(folder, "m"))
+            again = samebits.load(os.path.join(folder, "m"))
+        check(again.class_weight == (balance if isinstance(balance, str) else {"versicolor": 1.0, **balance}) and base.clone(again).fit(X, words).digest() == own.digest(), "loaded, cloned and fitted")
         check(np.allclose(own.coef_, theirs.coef_, atol=1e-3) and list(own.predict(X[:1])) == ["setosa"] and own.score(X, words) > 0.9, f"{balance}")
     for settings in ({"penalty": "l2"}, {"penalty": None, "C": 2.0}, {"penalty": "elasticnet", "l1_ratio": 0.5, "solver": "saga"}, {"penalty": "l1", "solver": "saga"}, {"l1_ratio": None}, {"n_jobs": 2}, {}):
         said = []
@@ -486,6 +490,11 @@ def columns_of_categories():
         same_entries(own.inverse_transform(own.transform(frame)), theirs.inverse_transform(theirs.transform(frame)), f"{settings}, back")
         check(own.get_feature_names_out().tolist() == theirs.get_feature_names_out().tolist() and np.array_equal(own.drop_idx_, theirs.drop_idx_), f"{settings}")
         same_entries(samebits.from_sklearn(theirs).transform(frame), own.transform(frame), f"{settings}, taken over")
+        if "feature_name_combiner" not in settings:
+            with tempfile.TemporaryDirectory() as folder:
+                own.save(os.path.join(folder, "m"))
+                again = samebits.load(os.path.join(folder, "m"))
+            check(base.clone(again).fit(frame).digest() == own.digest(), f"{settings}, loaded, cloned and fitted")
     refuses(
         (lambda: OneHotEncoder().fit([["a"], ["b"]]).transform([["c"]]), ValueError, "Found unknown categories ['c'] in column 0 during transform"),
         (lambda: OneHotEncoder().fit([[1.0]]).transform([[2.5]]), ValueError, "Found unknown categories [2.5] in column 0 during transform"),
@@ -534,6 +543,35 @@ def imputed():
                     warnings.simplefilter("ignore")
                     check(all(np.array_equal(own.transform(X[i:i + 1])[0], out[i]) for i in range(0, len(X), 7)), "a row alone")
                     check(not marks or np.array_equal(own.inverse_transform(out), X, equal_nan=True), "holes again")
+    words = np.array([["b", 3.5, "x"], ["a", np.nan, np.nan], [np.nan, 1, "x"], ["b", 1, "y"], ["a", 7, np.nan]], dtype=object)
+    tables = [words, words[:, :1], pd.DataFrame(words, columns=list("uvw")), [["a"], ["b"], ["b"]], np.array([[2, -1], [-1, 5], [2, 7]]), np.array([[2**60, -1], [-1, 5], [2**60, 7]]),
+              np.array([[1, -1], [1, 2]], dtype=np.int8), pd.DataFrame({"a": pd.Categorical(["u", None, "u"]), "b": [1, 2, 2]})]
+    for X in tables:
+        numbers = getattr(X, "dtype", np.dtype(object)).kind in "iu"
+        for settings in ({"strategy": "most_frequent"}, {"strategy": "constant"}, {"strategy": "constant", "fill_value": 9 if numbers else "none"}, {"strategy": "most_frequent", "add_indicator": True},
+                         {"strategy": "most_frequent", "missing_values": -1 if numbers else np.nan}):
+            label = f"{settings} of {X!r}"
+            own, theirs = SimpleImputer(**settings), impute.SimpleImputer(**settings)
+            one, other = own.fit(X).transform(X), theirs.fit(X).transform(X)
+            check(one.dtype == other.dtype and one.tolist() == other.tolist(), f"{label}: {one!r} {other!r}")
+            check(own.statistics_.tolist() == theirs.statistics_.tolist() and list(own.get_feature_names_out()) == list(theirs.get_feature_names_out()), f"{label}: {own.statistics_} {theirs.statistics_}")
+            with tempfile.TemporaryDirectory() as folder:
+                own.save(os.path.join(folder, "m"))
+                again = samebits.load(os.path.join(folder, "m"))
+            check(again.digest() == own.digest() == pickle.loads(pickle.dumps(own)).digest() and again.transform(X).tolist() == one.tolist(), f"{label}, loaded")
+            check(repr(again.get_params()["fill_value"]) in (repr(own.fill_value), repr(float(own.fill_value or 0)) if numbers else ""), f"{label}: {again.get_params()}")
+            if not numbers or X.max() < 2**53:
+                check(samebits.from_sklearn(theirs).transform(X).tolist() == one.tolist(), f"{label}, taken over")
+    own = SimpleImputer(strategy="most_frequent").fit(words)
+    check(own.transform(np.array([["new", np.nan, np.nan]], dtype=object)).tolist() == [["new", 1, "x"]], "a word that the fit did not see stays")
+    gone = np.array([["a", None], [None, None]], dtype=object)
+    check(SimpleImputer(strategy="constant", fill_value="?", missing_values=None, keep_empty_features=True).fit_transform(gone).tolist() == [["a", "?"], ["?", "?"]], "None is what is missing")
+    check(SimpleImputer(missing_values=pd.NA).fit_transform(pd.DataFrame({"a": pd.array([1, None, 3], dtype="Int64")})).tolist() == [[1.0], [2.0], [3.0]], "pandas' NA")
+    refuses(
+        (lambda: SimpleImputer().fit([["a"]]), ValueError, "Cannot use mean strategy with non-numeric data"), (lambda: SimpleImputer(strategy="constant", fill_value="x").fit([[1.0]]), ValueError, "cannot be cast"),
+        (lambda: SimpleImputer(strategy="constant").fit([[1]]).transform([[2**60]]), ValueError, "the fit was on smaller numbers"), (lambda: SimpleImputer(strategy="constant", fill_value=0.5).fit([[1]]), ValueError, "cannot be cast"), (lambda: SimpleImputer(missing_values="x").fit([[1.0]]), ValueError, "expected to be both numerical"),
+        (lambda: SimpleImputer(strategy="most_frequent").fit(np.array([["a"]])), ValueError, "does not support data with dtype <U1"), (lambda: own.inverse_transform(words), NotImplementedError, "inverse_transform of a SimpleImputer"),
+        (lambda: SimpleImputer(strategy="most_frequent", missing_values=None).fit(words), ValueError, "Input X contains NaN"), (lambda: SimpleImputer(strategy="most_frequent").fit(np.array([[b"a"]], dtype=object)), TypeError, "holds a bytes"))
     frame = sklearn.datasets.load_diabetes(as_frame=True).data.iloc[:9].copy()
     frame.iloc[2, 1] = np.nan
     own, theirs = SimpleImputer(add_indicator=True).set_output(transform="pandas"), impute.SimpleImputer(add_indicator=True).set_output(transform="pandas")
@@ -881,6 +919,11 @@ def manners():
             check(np.array_equal(frame.to_numpy(), own.set_output(transform="default").transform(X), equal_nan=True), f"{kind.__name__}: the numbers of it")
         with samebits.config_context(threads=1):
             check(made(kind).fit(X, y).digest() == own.digest(), f"{kind.__name__}: threads")
+        with tempfile.TemporaryDirectory() as folder:
+            own.save(os.path.join(folder, "m"))
+            again = samebits.load(os.path.join(folder, "m"))
+        check(all(str(again.get_params()[name]) in (str(value), "(0.0, 1.0)") for name, value in own.get_params().items() if name in own._sent and (name != "random_state" or hasattr(own, "random_state_"))), f"{kind.__name__}: parameters of a file")  # pylint: disable=protected-access
+        check(base.clone(again).fit(X, y).digest() == own.digest() and again.n_features_in_ == 4, f"{kind.__name__}: a loaded one, cloned and fitted")
         try:
             own.set_params(no_such=1)
         except ValueError as error:
@@ -1059,7 +1102,7 @@ def errors():
         (lambda: KNeighborsClassifier(weights=lambda far: far).fit([[1.0]], [1]), ValueError, "weights"), (lambda: samebits.load("/nowhere"), OSError, "nowhere"),
         (lambda: MinMaxScaler((1, 0)).fit([[1.0]]), ValueError, "Minimum of desired feature range must be smaller than maximum. Got (1, 0)"),
         (lambda: MinMaxScaler((0, 1, 2)).fit([[1.0]]), ValueError, "numbers 2"), (lambda: SimpleImputer(missing_values=0).fit([[np.nan]]), ValueError, "NaN"),
-        (lambda: SimpleImputer().fit([[np.inf]]), ValueError, "infinity"), (lambda: SimpleImputer(fill_value="x").fit([[1.0]]), ValueError, "fill_value"),
+        (lambda: SimpleImputer().fit([[np.inf]]), ValueError, "infinity"), (lambda: SimpleImputer(fill_value="x").fit([[1.0]]), ValueError, "fill_value"), (lambda: SimpleImputer(fill_value=[1]).fit([[1.0]]), ValueError, "fill_value"),
         (lambda: SimpleImputer().fit([[1.0]]).inverse_transform([[1.0]]), ValueError, "add_indicator=True"),
         (lambda: SimpleImputer(add_indicator=True).fit([[np.nan], [1.0]]).inverse_transform([[1.0]]), ValueError, "expecting 2 features"),
         (lambda: GaussianNB().partial_fit([[1.0]], [1], classes=[0, 2]), ValueError, "target label(s) [1] in y do not exist"), (lambda: GaussianNB().fit([[1.0]], [np.nan]), ValueError, "Input y contains NaN"),

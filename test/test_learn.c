@@ -42,7 +42,7 @@ static void test_types(void) {
         {"numbers 2", "1,", false, NULL}, {"numbers 2", ",", false, NULL}, {"numbers", "1,2,3", true, "1.0,2.0,3.0"},
         {"numbers", "1,2,3,4,5,6,7,8,9", false, NULL}, {"numbers", "", false, NULL}, {"'a' | 'b c'", "b c", true, "b c"}, {"'a' | 'b c'", "b", false, NULL},
         {"nan | real", "nan", true, "nan"}, {"nan | real", "-0.5", true, "-0.5"}, {"real", "nan", false, NULL},
-        {"seed", "18446744073709551615", true, "18446744073709551615"}, {"seed", "0", true, "0"}, {"array n d", "array", false, NULL}, {"dtype", "float64", true, "none"}, {"dtype", "float", false, NULL}};
+        {"seed", "18446744073709551615", true, "18446744073709551615"}, {"seed", "0", true, "0"}, {"array n d", "array", false, NULL}, {"dtype", "float64", true, "none"}, {"dtype", "float", false, NULL}, {"nan | entry", "word", false, NULL}};
     const sbi_algorithm nobody = {.name = "nobody"};
     for (size_t i = 0; i < sizeof tries / sizeof *tries; i++) {
         const sbi_parameter_row row = {.name = "x", .type = tries[i].type};

@@ -16,7 +16,7 @@ import tempfile
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PACKAGES = ["numpy", "scikit-learn", "pandas", "mpmath", "vermin", "mypy"]
 NUMPY = set("""array asarray ascontiguousarray empty frombuffer from_dlpack isscalar ndim unique ndarray dtype bool_ integer float32 nan float64 int64
-    uint8 uint64 random result_type ones""".split())
+    uint8 uint64 random result_type ones can_cast""".split())
 REFUSED = set("""sum mean std var dot prod cumsum cumprod min max argmin argmax clip round matmul trace ptp add subtract multiply divide power sqrt
     exp log abs""".split())
 

@@ -75,6 +75,8 @@ def constraint(name, kind):
             out.append("np.nan")
         elif head == "callable":
             out.append("callable")
+        elif head == "entry":
+            out.append("MissingValues()" if name == "missing_values" else "str")
         elif head == "bool":
             out.append('"boolean"')
         elif head == "int":
@@ -113,7 +115,7 @@ def default(parameter):
 
 def hint(parameter):
     """The type as Python writes it."""
-    words = {"none": "None", "nan": "float", "bool": "bool", "int": "int", "real": "float", "numbers": "tuple[float, ...]", "array": "Matrix", "seed": "Any", "dtype": "Any", "callable": "Any"}
+    words = {"none": "None", "nan": "float", "bool": "bool", "int": "int", "real": "float", "numbers": "tuple[float, ...]", "array": "Matrix", "seed": "Any", "dtype": "Any", "callable": "Any", "entry": "Any"}
     kinds = [words.get(one.split(" ")[0], "str") for one in alternatives(parameter["type"])]
     return " | ".join(dict.fromkeys(kinds))
 
@@ -128,7 +130,7 @@ def told(parameter):
         elif head == "seed":
             words.append("int, numpy Generator or RandomState")
         else:
-            words.append({"none": "None", "nan": "nan", "dtype": "type of numbers", "numbers": f"tuple of {rest} floats".replace("  ", " "), "int": f"int {rest}".strip(), "real": f"float {rest}".strip()}.get(head, one.replace("'", '"')))
+            words.append({"none": "None", "nan": "nan", "dtype": "type of numbers", "entry": "word", "numbers": f"tuple of {rest} floats".replace("  ", " "), "int": f"int {rest}".strip(), "real": f"float {rest}".strip()}.get(head, one.replace("'", '"')))
     return ", ".join(words) + f", default={default(parameter)}"
 
 
@@ -137,7 +139,7 @@ def told(parameter):
 MIXINS = {"regressor": ["RegressorMixin"], "classifier": ["ClassifierMixin"], "clusterer": ["ClusterMixin"], "transformer": [],
           "density": ["DensityMixin"], "search": []}
 OWN = {"CodedMixin": "_encoders", "HotMixin": "_encoders", "Encoder": "_encoders", "NamedFeaturesOutMixin": "_estimator", "Neighbors": "_neighbors", "RadiusNeighbors": "_neighbors",
-       "SparseCoefficients": "_linear", "Sparsifiable": "_linear"} # what is not scikit-learn's
+       "Imputer": "_imputer", "SparseCoefficients": "_linear", "Sparsifiable": "_linear"} # what is not scikit-learn's
 IGNORED = {("standard_scaler", "transform"): "copy: bool | None = None", ("standard_scaler", "inverse_transform"): "copy: bool | None = None",
            ("lasso", "fit"): "check_input: bool = True", ("elastic_net", "fit"): "check_input: bool = True"} # more arguments, for scikit-learn's sake
 WRITTEN = ("kneighbors", "radius_neighbors", "transform_csr") # methods that stand in those
@@ -158,6 +160,8 @@ def mixins(a):
         names += ["CodedMixin" if methods["transform"]["shape"] == "n d" else "HotMixin", "Encoder"]
     if "kneighbors" in methods:
         names.append("RadiusNeighbors" if "radius_neighbors" in methods else "Neighbors")
+    if a["name"] == "simple_imputer":
+        names.append("Imputer")
     if a["name"] in ("lasso", "elastic_net"):
         names.append("SparseCoefficients")
     if a["name"] == "logistic_regression":
@@ -270,7 +274,7 @@ def write_python(out):
     for module, own in modules.items():
         used = sorted({name for a in own for name in mixins(a)})
         text = "\n\n\n".join("\n".join(class_text(a)) for a in own)
-        words = [word for word in ("HasMethods", "Interval", "StrOptions") if word + "(" in text]
+        words = [word for word in ("HasMethods", "Interval", "MissingValues", "StrOptions") if word + "(" in text]
         lines = ["# SPDX-License-Identifier: Apache-2.0", f'"""Estimators named as in sklearn.{module}. Written by tools/estimators.py from src/learn/algorithms.def."""']
         numbers = [word for word in ("Integral", "Real") if f"({word}," in text]
         lines += ["from __future__ import annotations", ""] + ([f"from numbers import {', '.join(numbers)}"] if numbers else [])

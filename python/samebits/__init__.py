@@ -9,7 +9,7 @@ import os as _os
 
 import numpy as _np
 
-from samebits import _library
+from samebits import _details, _library
 from samebits._classes import CLASSES as _CLASSES
 from samebits._estimator import Estimator as _Estimator
 from samebits._library import Error, FileError, FormatError, InvalidError, OutOfMemoryError, StateError, UnsupportedError
@@ -55,12 +55,15 @@ def load(path: str | _os.PathLike[str]) -> _Estimator:
     model = _library.load(path)
     module, name = _CLASSES[model.algorithm()]
     estimator = getattr(_importlib.import_module(module), name)()
-    estimator._take(model)  # pylint: disable=protected-access
     names, classes = model.note("feature_names"), model.note("classes")
-    if names:
-        estimator.feature_names_in_ = _np.array(_json.loads(names), dtype=object)
     if classes:
         estimator.classes_ = _np.array(_json.loads(classes))
+    if names:
+        estimator.feature_names_in_ = _np.array(_json.loads(names), dtype=object)
+    estimator.n_features_in_ = model.features()
+    estimator._adjust(model)  # pylint: disable=protected-access
+    estimator._take(model)  # pylint: disable=protected-access
+    _details.loaded(estimator)
     return estimator
 
 

@@ -31,6 +31,17 @@ def weights_by_class(names, given):
     return [float(given.get(name, 1.0)) for name in names]
 
 
+def given(estimator, name, array):
+    """A parameter that is an array in the library, as scikit-learn has it."""
+    return dict(zip(estimator.classes_.tolist(), array.tolist())) if name == "class_weight" else array
+
+
+def loaded(estimator):
+    """Parameters that only a fitted estimator can name."""
+    if hasattr(estimator, "_loaded"):
+        estimator._loaded()  # pylint: disable=protected-access
+
+
 def before_fit(estimator, X, y):
     """What has to be refused before the library sees it."""
     if hasattr(estimator, "_check"):

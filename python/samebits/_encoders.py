@@ -11,18 +11,18 @@ from sklearn.preprocessing._encoders import _BaseEncoder
 from sklearn.utils._encode import _unique
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-_EXACT = 2**53  # whole numbers below it are float64
+EXACT = 2**53  # whole numbers below it are float64
 
 
 def _is_nan(value):
     return value != value  # pylint: disable=comparison-with-itself
 
 
-def _plain(value, column):
-    """A category that a model's file can hold."""
+def plain(value, column):
+    """An entry of a table that a model's file can hold."""
     value = value.item() if hasattr(value, "item") else value
     if value is not None and not isinstance(value, (str, bool, int, float)):
-        raise TypeError(f"column {column} holds a {type(value).__name__}: categories are words, numbers, true and false, None")
+        raise TypeError(f"column {column} holds a {type(value).__name__}: expected words, numbers, true and false, None")
     return value
 
 
@@ -30,13 +30,13 @@ def _is_number(values):
     """Whether a column's type is one of numbers that float64 holds."""
     if values.dtype.kind in "iu":
         ends = np.unique(values)[[0, -1]].tolist()
-        return -_EXACT < ends[0] and ends[1] < _EXACT
+        return -EXACT < ends[0] and ends[1] < EXACT
     return values.dtype.kind in "fb" and values.dtype.itemsize <= 8
 
 
 def _words_of(values, column):
     """The categories of a column of words in their order, NaN not among them."""
-    return [value for value in (_plain(one, column) for one in _unique(values).tolist()) if not _is_nan(value)]
+    return [value for value in (plain(one, column) for one in _unique(values).tolist()) if not _is_nan(value)]
 
 
 class Encoder:
@@ -75,7 +75,7 @@ class Encoder:
                 continue
             given = np.array(self.categories[j], dtype=values.dtype if number else object).tolist()
             if not number:
-                given = [_plain(one, j) for one in given]
+                given = [plain(one, j) for one in given]
                 if any(_is_nan(one) for one in given[:-1]):
                     raise ValueError(f"Nan should be the last element in user provided categories, see categories {given} in column #{j}")
                 if len(set(given)) != len(given):
@@ -141,6 +141,10 @@ class Encoder:
                 own = np.array([value if _is_nan(value) else words[int(value)] for value in own.tolist()], dtype=kind)
             self.categories_.append(own)
             self._infrequent.append(None if group < 0 else own[codes[first:end] == group])
+
+    def _loaded(self):
+        if not isinstance(self.categories, str):
+            self.categories = list(self.categories_)
 
     def _named(self, codes, numbers, loose, unnamed):
         """Categories by their names, "infrequent_sklearn" for rare ones, unnamed(code, ...) where there is none; loose: None is among them."""
@@ -212,7 +216,7 @@ class HotMixin:
             raise ValueError(f"`drop` should have length equal to the number of features ({len(self._words)}), got {len(given)}")
         found = []
         for j, (words, value) in enumerate(zip(self._words, given)):
-            value = _plain(value, j)
+            value = plain(value, j)
             known = isinstance(value, (bool, int, float)) if words is None else value in words or _is_nan(value)
             if not known:
                 raise ValueError("The following categories were supposed to be dropped, but were not found in the training data.\n"
@@ -238,6 +242,11 @@ class HotMixin:
             names = list(categories) if group < 0 else [name for name, code in zip(categories.tolist(), codes[first:end]) if code != group]
             names.extend(["infrequent_sklearn"] if group >= 0 else [])
             self._columns.extend((j, name) for number, name in enumerate(names) if number != drop)
+
+    def _loaded(self):
+        super()._loaded()
+        if self.drop is not None and not isinstance(self.drop, str):
+            self.drop = [categories[place] for categories, place in zip(self.categories_, self.drop_idx_)]
 
     def _names_out(self, features):
         combine = self.feature_name_combiner

@@ -49,6 +49,22 @@ def _text(value):
     return repr(float(value))
 
 
+def _value(text, many, or_none):
+    """A parameter that the library wrote."""
+    if many and "," in text:
+        return tuple(_value(one, False, False) for one in text.split(","))
+    if text == "none" and or_none:
+        return None
+    if text in ("true", "false"):
+        return text == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    return text
+
+
 def _canonical(X):
     """A CSR matrix in which no column of a row stands twice."""
     if hasattr(X, "indptr") and not X.has_canonical_format:
@@ -177,6 +193,15 @@ class Estimator(BaseEstimator):
         for category, sentence in model.warnings():
             warnings.warn(sentence, getattr(exceptions, category, UserWarning), stacklevel=3)
         return self
+
+    def _adjust(self, model):
+        """The parameters of a model of a file, but for those that reach no bit, which no file has."""
+        arrays = model.parameter_arrays()
+        for name, text in model.parameters().items():
+            value = _details.given(self, name, arrays[name]) if name in arrays else _value(text, name in self._lists, None in self._parameter_constraints[name])
+            setattr(self, name, value)
+        if getattr(self, "random_state", None) is not None and _details.draws(self):
+            self.random_state_ = self.random_state
 
     def _take(self, model):
         """The arrays of a fitted model as attributes."""

@@ -345,11 +345,25 @@ class Model:
     def set_note(self, key, text):
         check("sb_model_set_note", self.handle, whole(key.encode()), None if text is None else whole(text.encode()))
 
-    def parameters(self):
-        """{name: text}, all that reach a bit, as a model's file has them."""
+    def _head(self):
+        """The header of the model's file, and what stands behind it."""
         data = self.store()
         end = int.from_bytes(data[:8], "little")
-        return json.loads(json.loads(data[8:][:end])["__metadata__"]["model"])["parameters"]
+        return json.loads(data[8:][:end]), data[8:][end:]
+
+    def parameters(self):
+        """{name: text}, all that reach a bit, as a model's file has them."""
+        return json.loads(self._head()[0]["__metadata__"]["model"])["parameters"]
+
+    def parameter_arrays(self):
+        """{name: array}, those that are arrays."""
+        head, data = self._head()
+        found = {name.removeprefix("parameter."): row for name, row in head.items() if name.startswith("parameter.")}
+        return {name: np.frombuffer(data[slice(*row["data_offsets"])], dtype=np.float64).reshape(row["shape"]) for name, row in found.items()}
+
+    def features(self):
+        """The number of features of the fit."""
+        return lib.sb_model_features(self.handle)
 
     def algorithm(self):
         return lib.sb_model_algorithm(self.handle).decode()
