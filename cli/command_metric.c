@@ -3,6 +3,7 @@
 #include "cli.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { SETTINGS = 16 };
 
@@ -26,18 +27,47 @@ static bool take_setting(void *to, const char *value) {
     return true;
 }
 
-// The array of a file; a table of one column is a vector. X of silhouettes may have one column: there it stays.
-static sb_status read_array(job *j, int at, const char *path, bool points, const sb_array **out, sb_error *err) {
-    sb_status status = sb_table_read(j->ctx, path, at == 2 ? SB_F64 : (sb_dtype)0, &j->tables[at], err);
-    if (status != SB_OK) {
-        return status;
+enum { TRUTH, PREDICTION, WEIGHTS };
+
+static sb_status read_table(job *j, int at, const char *path, bool labels, sb_error *err) {
+    return labels ? sb_table_read_words(j->ctx, path, 0, NULL, &j->tables[at], err) : sb_table_read(j->ctx, path, at == WEIGHTS ? SB_F64 : (sb_dtype)0, &j->tables[at], err);
+}
+
+static int64_t count_words(const sb_table *table) {
+    int64_t count = 0;
+    while (sb_table_word(table, 0, count)) {
+        count++;
     }
+    return count;
+}
+
+// Where the words of two tables, each ascending by their bytes, stand among those of both.
+static void merge_words(const sb_table *a, const sb_table *b, int64_t *place_a, int64_t *place_b) {
+    int64_t i = 0, k = 0;
+    for (int64_t place = 0;; place++) {
+        const char *u = sb_table_word(a, 0, i), *v = sb_table_word(b, 0, k);
+        if (!u && !v) {
+            return;
+        }
+        const int order = !u ? 1 : !v ? -1 : strcmp(u, v);
+        if (order <= 0) {
+            place_a[i++] = place;
+        }
+        if (order >= 0) {
+            place_b[k++] = place;
+        }
+    }
+}
+
+// The array of a table; one of one column is a vector, its numbers in new places where there are such. X of silhouettes may have
+// one column: there it stays.
+static sb_status as_array(job *j, int at, bool points, const int64_t *places, const sb_array **out, sb_error *err) {
     const sb_array *a = sb_table_array(j->tables[at]);
     *out = a;
     if (points || sb_array_ndim(a) != 2 || sb_array_shape(a)[1] != 1) {
         return SB_OK;
     }
-    status = sb_array_new(j->ctx, sb_array_dtype(a), 1, sb_array_shape(a), &j->vectors[at], err);
+    sb_status status = sb_array_new(j->ctx, sb_array_dtype(a), 1, sb_array_shape(a), &j->vectors[at], err);
     const size_t bytes = (size_t)sb_array_size(a) * sb_dtype_size(sb_array_dtype(a));
     void *copy = malloc(bytes ? bytes : 1);
     if (status == SB_OK && !copy) {
@@ -47,6 +77,10 @@ static sb_status read_array(job *j, int at, const char *path, bool points, const
     if (status == SB_OK) {
         status = sb_array_read(a, copy, bytes, err);
     }
+    for (int64_t i = 0; i < sb_array_size(a) && status == SB_OK && places; i++) {
+        double *number = (double *)copy + i; // (NaN: nothing stood there)
+        *number = *number == *number ? (double)places[(int64_t)*number] : *number;
+    }
     if (status == SB_OK) {
         status = sb_array_write(j->vectors[at], copy, bytes, err);
     }
@@ -55,18 +89,43 @@ static sb_status read_array(job *j, int at, const char *path, bool points, const
     return status;
 }
 
+// Labels that are words become numbers of one list of classes, ascending by their bytes.
+static sb_status as_arrays(job *j, const char *metric, bool points, sb_metric_data *data, sb_error *err) {
+    const int64_t words[2] = {count_words(j->tables[TRUTH]), count_words(j->tables[PREDICTION])};
+    if (sb_metric_takes(metric, "classes") && (words[0] > 0) != (words[1] > 0)) {
+        *err = (sb_error){.status = SB_ERR_ARGUMENT, .argument = "prediction", .message = "the classes of one file are words, those of the other are numbers"};
+        return SB_ERR_ARGUMENT;
+    }
+    int64_t *places = malloc((size_t)(words[0] + words[1] + 1) * sizeof *places);
+    if (!places) {
+        *err = (sb_error){.status = SB_ERR_MEMORY, .message = "out of memory for words"};
+        return SB_ERR_MEMORY;
+    }
+    merge_words(j->tables[TRUTH], j->tables[PREDICTION], places, places + words[0]);
+    sb_status status = as_array(j, TRUTH, points, words[0] ? places : NULL, &data->truth, err);
+    if (status == SB_OK) {
+        status = as_array(j, PREDICTION, false, words[1] ? places + words[0] : NULL, &data->prediction, err);
+    }
+    free(places);
+    return status;
+}
+
 static sb_status run(job *j, const char *metric, sb_error *err) {
     sb_metric_data data = {.size = sizeof data, .settings = j->settings, .setting_count = j->setting_count};
-    const bool points = metric[0] == 's' && metric[1] == 'i'; // silhouette_...
+    const bool points = sb_metric_takes(metric, "points"), both = sb_metric_takes(metric, "classes") || sb_metric_takes(metric, "clusters");
     sb_status status = sb_context_new(&j->options, &j->ctx, err);
     if (status == SB_OK) {
-        status = read_array(j, 0, j->truth, points, &data.truth, err);
+        status = read_table(j, TRUTH, j->truth, both || sb_metric_takes(metric, "scores"), err);
     }
     if (status == SB_OK) {
-        status = read_array(j, 1, j->prediction, false, &data.prediction, err);
+        status = read_table(j, PREDICTION, j->prediction, both || points, err);
+    }
+    if (status == SB_OK) {
+        status = as_arrays(j, metric, points, &data, err);
     }
     if (status == SB_OK && j->weights) {
-        status = read_array(j, 2, j->weights, false, &data.weights, err);
+        status = read_table(j, WEIGHTS, j->weights, false, err);
+        status = status == SB_OK ? as_array(j, WEIGHTS, false, NULL, &data.weights, err) : status;
     }
     if (status == SB_OK) {
         status = sb_metric(j->ctx, metric, &data, &j->result, err);
@@ -93,8 +152,8 @@ static sb_status print(const sb_array *a, sb_error *err) {
 int cli_metric(int argc, char **argv) {
     static const char usage[] = "samebits metric NAME --truth FILE --prediction FILE [--weights FILE] [--set NAME=VALUE ...] [--out FILE]";
     static const char about[] =
-        "Computes one of scikit-learn's metrics (docs/metrics.md lists them) from columns in files, csv or npy: numbers of classes from 0,\n"
-        "values, scores; of silhouettes the points as truth and their clusters as prediction. Prints the numbers, or writes them to --out.";
+        "Computes one of scikit-learn's metrics (docs/metrics.md lists them) from columns in files, csv or npy: numbers of classes from 0\n"
+        "or words (numbered by their bytes), values, scores; of silhouettes the points as truth and their clusters as prediction. Prints the numbers, or writes them to --out.";
     job j = {.options = {.size = sizeof j.options}};
     const cli_flag flags[] = {
         {"--truth", CLI_TEXT, &j.truth, 0, 0, "FILE", "what is"},

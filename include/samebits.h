@@ -577,7 +577,7 @@ SB_API const char *sb_table_word(const sb_table *table, int64_t column, int64_t 
 // of each among them, and as many as there are for one that is not among them. With NULL the classes are the column's distinct
 // labels, and names (the table's own; may be NULL) says them. One that is missing: SB_ERR_NONFINITE; no whole number: SB_ERR_ARGUMENT.
 SB_API sb_status sb_table_labels(sb_context *ctx, sb_table *table, const char *column, const char *classes, sb_array **y, const char **names, sb_error *err);
-// Numbers of classes into a file by their names: words into csv (else SB_ERR_UNSUPPORTED), numbers as sb_array_save does. A number
+// Numbers of classes into a file by their names: words into csv under a header (else SB_ERR_UNSUPPORTED), numbers as sb_array_save does. A number
 // that is no class: SB_ERR_ARGUMENT.
 SB_API sb_status sb_labels_save(sb_context *ctx, const sb_array *numbers, const char *classes, const char *path, sb_error *err);
 // One column, by its name or its number from 0, as picked[n], and the others. No such column: SB_ERR_ARGUMENT; words among the
@@ -634,6 +634,7 @@ typedef struct sb_metric_data {
 
 SB_API int64_t sb_metric_count(void);
 SB_API const char *sb_metric_name(int64_t index); // "accuracy_score"; NULL beyond the last
+SB_API int sb_metric_takes(const char *metric, const char *word); // 1 where its inputs in docs/metrics.md have the word: "classes" "scores" "values" "clusters" "points" "weights"
 // *out is a new array, float64: one number, or [k] (a class each), [t] (a target each), [n], [k, k], as settings say. No such metric or
 // setting, numbers that are no classes: SB_ERR_ARGUMENT; other shapes: SB_ERR_SHAPE; no rows: SB_ERR_EMPTY; NaN or infinity: SB_ERR_NONFINITE.
 // What is not defined (a ROC curve of one class) is NaN.

@@ -79,7 +79,7 @@ static bool saved(sb_context *ctx, const sb_array *numbers, const char *classes,
 
 static void test_save(sb_context *ctx) {
     sb_array *numbers = array_of(ctx, SB_I64, 1, SHAPE(3), (int64_t[]){2, 0, 1});
-    CHECK(saved(ctx, numbers, "[\"\", \"a \\\"b\\\"\", \"c,d\"]", "\"c,d\"\n\"\"\n\"a \"\"b\"\"\"\n"), "%s", err.message);
+    CHECK(saved(ctx, numbers, "[\"\", \"a \\\"b\\\"\", \"c,d\"]", "class\n\"c,d\"\n\"\"\n\"a \"\"b\"\"\"\n"), "%s", err.message);
     CHECK(saved(ctx, numbers, "[-5, 7, 12]", "12\n-5\n7\n"), "%s", err.message);
     CHECK(sb_labels_save(ctx, numbers, "[\"a\", \"b\", \"c\"]", inside("saved.npy"), &err) == SB_ERR_UNSUPPORTED, "%s", err.message);
     CHECK(sb_labels_save(ctx, numbers, "[1, 2, 3]", inside("saved.npy"), &err) == SB_OK && sb_labels_save(ctx, numbers, "[false, true]", inside("saved.csv"), &err) == SB_ERR_ARGUMENT &&
@@ -87,7 +87,7 @@ static void test_save(sb_context *ctx) {
           sb_labels_save(ctx, numbers, "[1, 2, 3]", "/nowhere/x", &err) == SB_ERR_IO, "%s", err.message);
     sb_array_free(numbers);
     numbers = array_of(ctx, SB_I64, 1, SHAPE(2), (int64_t[]){1, 0});
-    CHECK(saved(ctx, numbers, "[false, true]", "true\nfalse\n"), "%s", err.message);
+    CHECK(saved(ctx, numbers, "[false, true]", "class\ntrue\nfalse\n"), "%s", err.message);
     sb_array_free(numbers);
 }
 

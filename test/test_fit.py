@@ -201,15 +201,30 @@ def main():
             file.write("kind\n" + "".join(f'"{kinds[i % 3]}"\n' for i in range(60)))
         with open(at("numbers.csv"), "w", encoding="ascii") as file:
             file.write("".join(f"{i % 3 * 2 - 1}\n" for i in range(60)))
+        for name, lines in (("numbers01", [i % 3 for i in range(60)]), ("two", ["kind", *(["no", "yes"][i % 2] for i in range(60))]), ("scores", [i % 2 + i / 100 for i in range(60)])):
+            with open(at(f"{name}.csv"), "w", encoding="ascii") as file:
+                file.write("".join(f"{line}\n" for line in lines))
         run(0, "fit", "gaussian_nb", "--data", at("words.csv"), "--target", "kind", "--out", at("nb"))
         run(0, "fit", "gaussian_nb", "--data", at("plain.csv"), "--target", at("kinds.csv"), "--threads", "2", "--out", at("nb2"))
         assert read(at("nb")) == read(at("nb2"))
         run(0, "predict", at("nb"), "--data", at("plain.csv"), "--out", at("names.csv"))
         run(0, "predict", at("nb"), "--data", at("words.csv"), "--target", "kind", "--out", at("names2.csv"))
-        names = read(at("names.csv")).decode().splitlines()
-        assert read(at("names.csv")) == read(at("names2.csv")) and set(names) == {"cat", '"dog, big"', "\u00e9t\u00e9"}
+        head, *names = read(at("names.csv")).decode().splitlines()
+        assert head == "class" and read(at("names.csv")) == read(at("names2.csv")) and set(names) == {"cat", '"dog, big"', "\u00e9t\u00e9"}
         right = sum(name.strip('"') == kinds[i % 3] for i, name in enumerate(names))
         assert float(run(0, "score", at("nb"), "--data", at("words.csv"), "--target", "kind")) == right / 60
+        said = ("--truth", at("kinds.csv"), "--prediction", at("names.csv"))
+        assert float(run(0, "metric", "accuracy_score", *said)) == right / 60
+        matrix = [sum(names[i].strip('"') == guess and kinds[i % 3] == true for i in range(60)) for true in sorted(kinds) for guess in sorted(kinds)]
+        assert [int(x) for x in run(0, "metric", "confusion_matrix", *said).split()] == matrix
+        with open(at("others.csv"), "w", encoding="utf-8") as file: # (a word that only one side has)
+            file.write("kind\n" + "zebra\n" * 60)
+        assert run(0, "metric", "accuracy_score", "--truth", at("kinds.csv"), "--prediction", at("others.csv")) == "0\n"
+        assert len(run(0, "metric", "confusion_matrix", "--truth", at("kinds.csv"), "--prediction", at("others.csv")).splitlines()) == 4
+        assert "words" in run(2, "metric", "accuracy_score", "--truth", at("kinds.csv"), "--prediction", at("numbers.csv"))
+        assert run(0, "metric", "rand_score", "--truth", at("kinds.csv"), "--prediction", at("numbers01.csv")) == "1\n"
+        assert run(0, "metric", "roc_auc_score", "--truth", at("two.csv"), "--prediction", at("scores.csv")) == "1\n"
+        assert "no number" in run(3, "metric", "r2_score", "--truth", at("kinds.csv"), "--prediction", at("numbers.csv"))
         run(0, "fit", "gaussian_nb", "--data", at("plain.csv"), "--target", at("numbers.csv"), "--out", at("nb3"))
         run(0, "predict", at("nb3"), "--data", at("plain.csv"), "--out", at("numbers.npy"))
         assert read_npy(at("numbers.npy")) == ("q", [60], [kinds.index(name.strip('"')) * 2 - 1 for name in names])

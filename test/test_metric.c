@@ -29,6 +29,8 @@ static sb_status score(sb_context *ctx, const char *metric, const sb_array *trut
 
 static void test_rows(void) {
     CHECK(sb_metric_count() >= 24 && !sb_metric_name(-1) && !sb_metric_name(sb_metric_count()), "names");
+    CHECK(sb_metric_takes("accuracy_score", "classes") && sb_metric_takes("roc_auc_score", "scores") && sb_metric_takes("silhouette_score", "points") && !sb_metric_takes("r2_score", "classes") &&
+          !sb_metric_takes("accuracy", "classes") && !sb_metric_takes(NULL, "classes") && !sb_metric_takes("r2_score", NULL) && !sb_metric_takes("accuracy_score", "class"), "takes");
     for (int64_t i = 0; i < sb_metric_count(); i++) {
         sbi_metric_rows metric;
         sbi_value value;

@@ -223,6 +223,11 @@ const char *sb_metric_name(int64_t index) {
     return index >= 0 && sbi_metric_at(index, &metric) ? metric.name : NULL; // (the row's own text)
 }
 
+int sb_metric_takes(const char *metric, const char *word) {
+    sbi_metric_rows row;
+    return metric && word && sbi_metric_find(metric, &row, NULL) == SB_OK && sbi_row_has(row.inputs, word);
+}
+
 sb_status sb_metric(sb_context *ctx, const char *metric, const sb_metric_data *data, sb_array **out, sb_error *err) {
     NEED(out);
     *out = NULL;

@@ -197,12 +197,13 @@ static void add_csv_field(sbi_text *text, const char *word) {
     }
 }
 
-// The names of numbers[n], a line each.
+// A header, without which a table of words would lose its first row when it is read, and the names of numbers[n], a line each.
 static sb_status write_words(const sbi_allocator *allocator, const class_names *classes, int64_t n, const double *numbers, const char *path, sb_error *err) {
     sbi_file *file = NULL;
     sbi_text text;
     sb_status status = sbi_file_create(allocator, path, &file, err);
     sbi_text_start(&text, allocator);
+    sbi_text_add(&text, "class\n");
     for (int64_t i = 0; i < n && status == SB_OK; i++) {
         const int64_t place = (int64_t)numbers[i];
         if (classes->words)

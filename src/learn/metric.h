@@ -32,6 +32,7 @@ typedef struct sbi_metric_call {
 
 int64_t sbi_metric_count(void);
 bool sbi_metric_at(int64_t index, sbi_metric_rows *out);
+sb_status sbi_metric_find(const char *name, sbi_metric_rows *out, sb_error *err);
 sb_status sbi_metric_run(sb_context *ctx, const char *metric, const sb_metric_data *data, sb_array **out, sb_error *err);
 
 // Settings by name.

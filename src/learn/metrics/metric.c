@@ -42,7 +42,7 @@ bool sbi_metric_at(int64_t index, sbi_metric_rows *out) {
     return true;
 }
 
-static sb_status find_metric(const char *name, sbi_metric_rows *out, sb_error *err) {
+sb_status sbi_metric_find(const char *name, sbi_metric_rows *out, sb_error *err) {
     char shown[60];
     for (int64_t i = 0; sbi_metric_at(i, out); i++)
         if (strcmp(out->name, name) == 0) return SB_OK;
@@ -182,7 +182,7 @@ static sb_status take_data(sbi_metric_call *call, const sb_metric_data *data, sb
 sb_status sbi_metric_run(sb_context *ctx, const char *name, const sb_metric_data *data, sb_array **out, sb_error *err) {
     sbi_metric_rows metric;
     sbi_metric_call call = {.ctx = ctx, .metric = &metric, .out = out};
-    sb_status status = find_metric(name, &metric, err);
+    sb_status status = sbi_metric_find(name, &metric, err);
     if (status != SB_OK) return status;
     if (!(call.arena = sbi_arena_new(&ctx->allocator, err))) return SB_ERR_MEMORY;
     if ((status = read_settings(&call, data, err)) == SB_OK && (status = take_data(&call, data, err)) == SB_OK) status = metric.run(&call, err);
