@@ -6,6 +6,9 @@ A target is a build of the command (compiler, optimisation, architecture) and an
 floating-point mode). Each runs `samebits verify` against the golden values inside the command. Emulated machines run the
 quick lanes, and two training steps whose checkpoint must be the native one, byte for byte.
 
+Every part is a list of calls that need one another no more: one pool does them all, one a core, the long ones first; a build in
+it uses one core.
+
 A target this machine lacks the tools for is skipped and counted; named in SAMEBITS_REQUIRED it is a failure.
 """
 import argparse
@@ -26,15 +29,16 @@ import onefile
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 CROSS = ("aarch64", "riscv64", "s390x")
 
-# Builds beside the main one: name, tools needed, cmake arguments.
+# Builds beside the main one: name, tools needed, cmake arguments (of the levels, those that a target runs).
 BUILDS = {
-    "gcc-O0": (["gcc"], ["-DCMAKE_C_COMPILER=gcc", "-DCMAKE_BUILD_TYPE=Debug"]),
-    "clang-O3": (["clang"], ["-DCMAKE_C_COMPILER=clang"]),
-    "gpu-code": (["clang-19", "ld.lld-19"], ["-DSAMEBITS_GPU_CODE=ON", "-DSAMEBITS_TESTS=ON"]),
-    "soft64": (["g++"], ["-DSAMEBITS_SOFT64=ON"]),
-    "clang-O0": (["clang"], ["-DCMAKE_C_COMPILER=clang", "-DCMAKE_BUILD_TYPE=Debug"]),
+    "gcc-O0": (["gcc"], ["-DCMAKE_C_COMPILER=gcc", "-DCMAKE_BUILD_TYPE=Debug", "-DSAMEBITS_LEVELS=plain"]),
+    "clang-O3": (["clang"], ["-DCMAKE_C_COMPILER=clang", "-DSAMEBITS_LEVELS=v4;v3"]),
+    "gpu-code": (["clang-19", "ld.lld-19"], ["-DSAMEBITS_GPU_CODE=ON", "-DSAMEBITS_TESTS=ON", "-DSAMEBITS_LEVELS=plain"]),
+    "soft64": (["g++"], ["-DSAMEBITS_LEVELS=soft64"]),
+    "clang-O0": (["clang"], ["-DCMAKE_C_COMPILER=clang", "-DCMAKE_BUILD_TYPE=Debug", "-DSAMEBITS_LEVELS=v1"]),
     **{a: ([f"{a}-linux-gnu-gcc", f"qemu-{a}"],
-           [f"--toolchain={ROOT}/cmake/{a}.cmake", "-DSAMEBITS_STATIC=ON"]) for a in CROSS},
+           [f"--toolchain={ROOT}/cmake/{a}.cmake", "-DSAMEBITS_STATIC=ON", "-DSAMEBITS_LEVELS=" + ("neon" if a == "aarch64" else "plain")])
+       for a in CROSS},
 }
 
 # Targets: name, build ("" is the main one: gcc -O3), level, threads, lanes, other environment.
@@ -71,18 +75,12 @@ def required(name):
 
 class Grid:
     def __init__(self, build):
-        self.build, self.jobs = build, str(os.cpu_count() or 1)
+        self.build = build
         self.passed = self.failed = self.skipped = 0
         self.lock = threading.Lock()
 
     def say(self, name, verdict, note, seconds):
         print(f"{name:36} {verdict:8} {seconds:6.1f} s  {note}", flush=True)
-
-    def together(self, calls):
-        """Runs (function, arguments...) one a core, begun in their order: most use one thread most of the time."""
-        with concurrent.futures.ThreadPoolExecutor(int(self.jobs)) as pool:
-            for future in [pool.submit(*call) for call in calls]:
-                future.result()
 
     def done(self, name, good, note, seconds):
         with self.lock:
@@ -99,22 +97,29 @@ class Grid:
             self.skipped += 1
             self.say(name, "skipped", why, 0.0)
 
-    def make(self, name):
-        """Builds the command of BUILDS[name]; returns its path, or the reason why there is none."""
-        tools, arguments = BUILDS[name]
-        for tool in tools:
-            if not shutil.which(tool):
-                return None, f"{tool} is not installed"
-        folder = os.path.join(ROOT, f"build-{name}")
-        log = os.path.join(folder, "grid.log")
+    def built(self, folder, arguments, targets):
+        """Configures and builds on one core; whether it went well. What was said is in folder/grid.log."""
+        start = time.time()
         os.makedirs(folder, exist_ok=True)
-        with open(log, "w") as out:
-            configure = ["cmake", "-S", ROOT, "-B", folder, "-G", "Ninja", "-DSAMEBITS_TESTS=OFF", *arguments]
-            for command in ([] if os.path.exists(os.path.join(folder, "build.ninja")) else [configure]) + [
-                    ["ninja", "-C", folder, "-j", self.jobs, "samebits_command", *(["fake_cuda", "fake_hip"] if name == "gpu-code" else [])]]:
-                if subprocess.run(command, stdout=out, stderr=subprocess.STDOUT).returncode:
-                    return None, f"the build fails: {log}"
-        return os.path.join(folder, "samebits"), None
+        commands = [["ninja", "-C", folder, "-j", "1", *targets]]
+        if not os.path.exists(os.path.join(folder, "build.ninja")):
+            commands.insert(0, ["cmake", "-S", ROOT, "-B", folder, "-G", "Ninja", *arguments])
+        with open(os.path.join(folder, "grid.log"), "w") as log:
+            good = all(subprocess.run(c, stdout=log, stderr=subprocess.STDOUT).returncode == 0 for c in commands)
+        self.say(f"({os.path.basename(folder)})", "" if good else "FAILED", "" if good else log.name, time.time() - start)
+        return good
+
+    def make(self, name):
+        """Builds the command of BUILDS[name]; its path, or None where `name` was skipped or has failed."""
+        tools, arguments = BUILDS[name]
+        missing = [tool for tool in tools if not shutil.which(tool)]
+        if missing:
+            return self.skip(name, f"{missing[0]} is not installed")
+        folder = os.path.join(ROOT, f"build-{name}")
+        targets = ["samebits_command", *(["fake_cuda", "fake_hip"] if name == "gpu-code" else [])]
+        if not self.built(folder, ["-DSAMEBITS_TESTS=OFF", *arguments], targets):
+            return self.done(name, False, f"the build fails: {folder}/grid.log", 0.0)
+        return os.path.join(folder, "samebits")
 
     def verify(self, name, command, lanes, environment, limit=1800):
         start = time.time()
@@ -130,71 +135,60 @@ class Grid:
         self.done(name, code == 0, note, time.time() - start)
 
     def native(self):
-        shim = os.path.join(self.build, "libpreset_ftz.so")
-        builds = {"": (os.path.join(self.build, "samebits"), None)}
-        calls = []
-        for name, build, level, threads, lanes, other in TARGETS:
-            if build not in builds:
-                start = time.time()
-                builds[build] = self.make(build)
-                self.say(f"(build {build})", "", builds[build][1] or "", time.time() - start)
-            command, why = builds[build]
-            if command is None:
-                self.done(name, False, why, 0) if "fails" in why else self.skip(name, why)
-                continue
+        """A call for each target of the main build, and for each other build one that makes it and runs its targets."""
+        def run(target):
+            name, build, level, threads, lanes, other = target
+            command = os.path.join(ROOT, f"build-{build}", "samebits") if build else os.path.join(self.build, "samebits")
             environment = dict(os.environ, SAMEBITS_THREADS=str(threads))
             if level:
                 environment["SAMEBITS_ISA"] = level
                 if not usable(command, level):
-                    self.skip(name, f"this machine does not run {level}")
-                    continue
+                    return self.skip(name, f"this machine does not run {level}")
             if other.get("ftz"):
+                shim = os.path.join(self.build, "libpreset_ftz.so")
                 if not os.path.exists(shim):
-                    self.skip(name, "no shim for this architecture")
-                    continue
+                    return self.skip(name, "no shim for this architecture")
                 environment["LD_PRELOAD"] = shim
-            calls.append((self.verify, name, [command], lanes, environment))
-        self.together(calls)
+            self.verify(name, [command], lanes, environment)
+
+        def run_built(build, targets):
+            if self.make(build):
+                for target in targets:
+                    run(target)
+
+        builds = {t[1]: [u for u in TARGETS if u[1] == t[1]] for t in TARGETS if t[1]}
+        return [(run_built, b, targets) for b, targets in builds.items()] + [(run, t) for t in TARGETS if not t[1]]
 
     def sanitized(self):
         """Two builds of everything above the reference; the tests of SANITIZED, verify --quick, a training run on two threads."""
         if not shutil.which("clang"):
-            self.skip("sanitized", "clang is not installed")
-            return
-        for name, (sanitizers, options, tests, environments) in SANITIZED.items():
-            start, folder = time.time(), os.path.join(ROOT, f"build-{name}")
-            programs = [t if t.startswith("fuzz") else f"test_{t}" for t in tests]
-            os.makedirs(folder, exist_ok=True)
-            with open(os.path.join(folder, "grid.log"), "w") as log:
-                built = all(subprocess.run(command, stdout=log, stderr=subprocess.STDOUT).returncode == 0 for command in (
-                    ["cmake", "-S", ROOT, "-B", folder, "-G", "Ninja", "-DCMAKE_C_COMPILER=clang", f"-DSAMEBITS_SANITIZE={sanitizers}"],
-                    ["ninja", "-C", folder, "-j", self.jobs, "samebits_command", *programs]))
-            self.say(f"(build {name})", "" if built else "FAILED", "" if built else log.name, time.time() - start)
-            if not built:
-                self.failed += 1
-                continue
-            variable, value = options.split("=", 1)
-            command, no_drivers = os.path.join(folder, "samebits"), os.path.join(folder, "no-drivers")
-            os.makedirs(no_drivers, exist_ok=True) # (others' OpenCL drivers are not what is watched: they may not even load)
-            watched = {variable: value, "OCL_ICD_VENDORS": no_drivers}
-            calls = []
-            for program in reversed(programs): # (the longest come last)
-                corpus = [os.path.join(ROOT, "fuzz", "corpus")] if program == "fuzz_replay" else []
-                calls.append((self.clean, f"{name} {program}", [os.path.join(folder, program), *corpus],
-                              {**watched, "SAMEBITS_TEST_EVERY": "15"}))
-            for environment in environments:
-                level = environment.get("SAMEBITS_ISA")
-                label = f"{name} verify --quick, " + (level or f"{environment['SAMEBITS_THREADS']} threads")
-                if level and not usable(command, level):
-                    self.skip(label, f"this machine does not run {level}")
-                else:
-                    calls.append((self.clean, label, [command, "verify", "--quick"], {**watched, **environment}))
-            self.together(calls)
-            with tempfile.TemporaryDirectory() as out:
-                self.clean(f"{name} two training steps", [
-                    command, "lm", "train", "--recipe", os.path.join(ROOT, "recipes", "tiny.json"), "--data",
-                    os.path.join(ROOT, "data", "kjv.txt"), "--out", os.path.join(out, "run"), "--threads", "2", "--quiet"],
-                    watched)
+            return [(self.skip, "sanitized", "clang is not installed")]
+        return [(self.watched, name, *row) for name, row in SANITIZED.items()]
+
+    def watched(self, name, sanitizers, options, tests, environments):
+        folder = os.path.join(ROOT, f"build-{name}")
+        programs = [t if t.startswith("fuzz") else f"test_{t}" for t in tests]
+        if not self.built(folder, ["-DCMAKE_C_COMPILER=clang", f"-DSAMEBITS_SANITIZE={sanitizers}"], ["samebits_command", *programs]):
+            return self.done(name, False, f"the build fails: {folder}/grid.log", 0.0)
+        variable, value = options.split("=", 1)
+        command, no_drivers = os.path.join(folder, "samebits"), os.path.join(folder, "no-drivers")
+        os.makedirs(no_drivers, exist_ok=True) # (others' OpenCL drivers are not what is watched: they may not even load)
+        watched = {variable: value, "OCL_ICD_VENDORS": no_drivers}
+        for program in programs:
+            corpus = [os.path.join(ROOT, "fuzz", "corpus")] if program == "fuzz_replay" else []
+            self.clean(f"{name} {program}", [os.path.join(folder, program), *corpus], {**watched, "SAMEBITS_TEST_EVERY": "15"})
+        for environment in environments:
+            level = environment.get("SAMEBITS_ISA")
+            label = f"{name} verify --quick, " + (level or f"{environment['SAMEBITS_THREADS']} threads")
+            if level and not usable(command, level):
+                self.skip(label, f"this machine does not run {level}")
+            else:
+                self.clean(label, [command, "verify", "--quick"], {**watched, **environment})
+        with tempfile.TemporaryDirectory() as out:
+            self.clean(f"{name} two training steps", [
+                command, "lm", "train", "--recipe", os.path.join(ROOT, "recipes", "tiny.json"), "--data",
+                os.path.join(ROOT, "data", "kjv.txt"), "--out", os.path.join(out, "run"), "--threads", "2", "--quiet"],
+                watched)
 
     def clean(self, name, command, environment):
         """A program that must end well; a sanitizer's finding ends it otherwise."""
@@ -208,61 +202,47 @@ class Grid:
     def opencl(self):
         """Every OpenCL device that conforms runs all lanes; llvmpipe must be refused."""
         command, found = os.path.join(self.build, "samebits"), devices(os.path.join(self.build, "samebits"))
+        calls = []
         for name, here in (("opencl conforming", [d for d in found if d["conforms"]]), ("opencl refused", [d for d in found if not d["conforms"]])):
             if not here:
-                self.skip(name, "no such device (pocl-opencl-icd, mesa-opencl-icd)")
+                calls.append((self.skip, name, "no such device (pocl-opencl-icd, mesa-opencl-icd)"))
             for d in here:
-                if d["conforms"]:
-                    self.verify(f"opencl {d['product'][:24]}", [command], "--all", dict(os.environ, RUSTICL_ENABLE="llvmpipe", SAMEBITS_DEVICE=d["name"]))
-                else:
-                    self.done(f"opencl {d['product'][:24]}", " probes are wrong; the first: " in d["refused"], d["refused"], 0.0)
+                label = f"opencl {d['product'][:24]}"
+                calls.append((self.verify, label, [command], "--all", dict(os.environ, RUSTICL_ENABLE="llvmpipe", SAMEBITS_DEVICE=d["name"]))
+                             if d["conforms"] else (self.done, label, " probes are wrong; the first: " in d["refused"], d["refused"], 0.0))
+        return calls
 
     def gpu_code(self):
         """A library that carries code for GPUs: with a driver that stands in, and no compiler, it runs (test/test_cuda.py)."""
-        start, name = time.time(), "gpu-code"
-        command, why = self.make(name)
-        if not command:
-            self.done(name, False, why, time.time() - start) if "fails" in why else self.skip(name, why)
-            return
-        run = subprocess.run([sys.executable, os.path.join(ROOT, "test", "test_cuda.py"), os.path.dirname(command), "--codes"], stdout=subprocess.PIPE,
-                             stderr=subprocess.STDOUT, text=True)
-        self.done(name, run.returncode == 0, run.stdout.strip().splitlines()[-1] if run.returncode == 0 else run.stdout[-600:], time.time() - start)
+        def run(name):
+            command, start = self.make(name), time.time()
+            if command:
+                run = subprocess.run([sys.executable, os.path.join(ROOT, "test", "test_cuda.py"), os.path.dirname(command), "--codes"],
+                                     stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+                self.done(name, run.returncode == 0, run.stdout.strip().splitlines()[-1] if run.returncode == 0 else run.stdout[-600:],
+                          time.time() - start)
+        return [(run, "gpu-code")]
 
     def emulated(self):
-        """verify --quick, then two training steps that must end in the native checkpoint."""
-        commands = {}
-        for name in CROSS:
-            start = time.time()
-            command, why = self.make(name)
-            self.say(f"(build {name})", "", why or "", time.time() - start)
-            if command:
-                commands[name] = command
-            elif "fails" in why:
-                self.done(name, False, why, 0)
-            else:
-                self.skip(name, why)
-        if not commands:
-            return
-        functions = self.functions()
+        """verify --quick, the functions on 2^22 inputs, then two training steps that must end in the native checkpoint."""
+        recipe = os.path.join(ROOT, "recipes", "tiny.json")
         with tempfile.TemporaryDirectory() as folder:
-            recipe = os.path.join(ROOT, "recipes", "tiny.json")
             native = train([os.path.join(self.build, "samebits")], recipe, os.path.join(folder, "native"))
-            if not native:
-                self.done("two training steps, native", False, "no checkpoint", 0)
+
+        def run(name, count):
+            command = self.make(name)
+            if not command:
                 return
+            emulator = [f"qemu-{name}", command]
+            self.verify(f"{name} verify --quick", emulator, "--quick", dict(os.environ, SAMEBITS_THREADS="1"))
+            self.prove(f"{name} prove --all, 2^22", emulator + ["prove", "--all", "--count", "4194304", "--quiet"], count)
+            start = time.time()
+            with tempfile.TemporaryDirectory() as folder:
+                digest = train(emulator, recipe, os.path.join(folder, "run"))
+            self.done(f"{name} two training steps", digest == native is not None,
+                      f"sha256 {(digest or 'none')[:16]}, native {(native or 'none')[:16]}", time.time() - start)
 
-            def run(name):
-                emulator = [f"qemu-{name}", commands[name]]
-                self.verify(f"{name} verify --quick", emulator, "--quick", dict(os.environ, SAMEBITS_THREADS="1"))
-                self.prove(f"{name} prove --all, 2^22", emulator + ["prove", "--all", "--count", "4194304", "--quiet"],
-                           len(functions))
-                start = time.time()
-                digest = train(emulator, recipe, os.path.join(folder, name))
-                self.done(f"{name} two training steps", digest == native,
-                          f"sha256 {(digest or 'none')[:16]}, native {native[:16]}", time.time() - start)
-
-            with concurrent.futures.ThreadPoolExecutor(2) as pool:
-                list(pool.map(run, commands))
+        return [(run, name, len(self.functions())) for name in CROSS]
 
     def proofs(self):
         """exp and three functions drawn by the commit's hash on all 2^32 inputs; the others on 2^26 and the hard cases."""
@@ -271,10 +251,10 @@ class Grid:
         commit = subprocess.run(["git", "-C", ROOT, "rev-parse", "HEAD"], stdout=subprocess.PIPE,
                                 stderr=subprocess.DEVNULL, text=True).stdout.strip()
         drawn = sorted((n for n in names if n != "exp"), key=lambda n: hashlib.sha256((commit + n).encode()).digest())[:3]
-        for name in names:
-            whole = name == "exp" or name in drawn
-            self.prove(f"prove {name}, " + ("all 2^32" if whole else "2^26 and hard cases"),
-                       [command, "prove", name, "--quiet"] + ([] if whole else ["--quick"]), 1)
+        whole = ["exp", *drawn]
+        return [(self.prove, f"prove {name}, " + ("all 2^32" if name in whole else "2^26 and hard cases"),
+                 [command, "prove", name, "--quiet", "--threads", "1"] + ([] if name in whole else ["--quick"]), 1)
+                for name in whole + [n for n in names if n not in whole]]
 
     def functions(self):
         """The names of the functions that `prove` knows."""
@@ -292,35 +272,36 @@ class Grid:
 
     def onefile(self):
         """The library as one file: gcc, clang, a bare core (test/onefile.py)."""
-        with tempfile.TemporaryDirectory() as folder:
-            why = onefile.prepare(folder)
-            if why:
-                self.done("one file", False, why[:400], 0.0)
-                return
-            for name, verdict, note, seconds in onefile.targets(folder):
-                self.skip(name, note) if verdict is None else self.done(name, verdict, note, seconds)
+        def run(name):
+            start = time.time()
+            with tempfile.TemporaryDirectory() as folder:
+                why = onefile.prepare(folder)
+                verdict, note = (False, why[:400]) if why else onefile.check(folder, name)
+            self.skip(name, note) if verdict is None else self.done(name, verdict, note, time.time() - start)
+        return [(run, name) for name in onefile.TARGETS]
 
     def reproducible(self):
-        """Two clones in folders of different names give the same library bytes."""
-        name = "reproducible build"
-        if not os.path.isdir(os.path.join(ROOT, ".git")) and not os.path.isfile(os.path.join(ROOT, ".git")):
-            self.skip(name, "not a git checkout")
-            return
-        start, digests = time.time(), []
-        with tempfile.TemporaryDirectory() as folder:
-            for clone in ("one", "another_with_a_longer_name"):
-                to = os.path.join(folder, clone)
-                quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-                ok = (subprocess.run(["git", "clone", "-q", ROOT, to], **quiet).returncode == 0
-                      and subprocess.run(["cmake", "-S", to, "-B", to + "/build", "-G", "Ninja",
-                                          "-DSAMEBITS_TESTS=OFF"], **quiet).returncode == 0
-                      and subprocess.run(["ninja", "-C", to + "/build", "-j", self.jobs, "samebits_shared", "samebits_static"],
-                                         **quiet).returncode == 0)
-                if not ok:
-                    self.done(name, False, "the clone does not build", time.time() - start)
-                    return
-                digests.append([sha256(os.path.join(to, "build", f)) for f in ("libsamebits.so", "libsamebits.a")])
-        self.done(name, digests[0] == digests[1], f"libsamebits.so {digests[0][0][:16]}", time.time() - start)
+        """A clone in a folder of another name gives the library bytes of the main build; where that is of a text no clone has, of one
+        more clone."""
+        git = subprocess.run(["git", "-C", ROOT, "status", "--porcelain", "--untracked-files=no"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        name, libraries = "reproducible build", ("libsamebits.so", "libsamebits.a")
+        if git.returncode:
+            return [(self.skip, name, "not a git checkout")]
+
+        def run():
+            start = time.time()
+            with tempfile.TemporaryDirectory() as folder:
+                digests = [] if git.stdout else [[sha256(os.path.join(self.build, f)) for f in libraries]]
+                for clone in ["another_with_a_longer_name", *(["one"] if git.stdout else [])]:
+                    to = os.path.join(folder, clone)
+                    if any(subprocess.run(c, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode for c in (
+                            ["git", "clone", "-q", ROOT, to],
+                            ["cmake", "-S", to, "-B", to + "/build", "-G", "Ninja", "-DSAMEBITS_TESTS=OFF"],
+                            ["ninja", "-C", to + "/build", "-j", "1", "samebits_shared", "samebits_static"])):
+                        return self.done(name, False, "the clone does not build", time.time() - start)
+                    digests.append([sha256(os.path.join(to, "build", f)) for f in libraries])
+            self.done(name, digests[0] == digests[1], f"libsamebits.so {digests[0][0][:16]}", time.time() - start)
+        return [(run,)]
 
 
 def usable(command, level):
@@ -354,13 +335,13 @@ def train(command, recipe, out):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default=os.path.join(ROOT, "build"), help="the main build folder")
-    parser.add_argument("--only", help="proofs, native, opencl, gpu_code, sanitized, emulated, onefile or reproducible")
+    parser.add_argument("--only", help="sanitized, onefile, reproducible, emulated, opencl, gpu_code, native or proofs")
     options = parser.parse_args()
     grid = Grid(os.path.abspath(options.build))
-    start = time.time()
-    for part in ("proofs", "native", "opencl", "gpu_code", "sanitized", "emulated", "onefile", "reproducible"):
-        if options.only in (None, part):
-            getattr(grid, part)()
+    start, parts = time.time(), ("sanitized", "onefile", "reproducible", "emulated", "opencl", "gpu_code", "native", "proofs")
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        for future in [pool.submit(*call) for part in parts if options.only in (None, part) for call in getattr(grid, part)()]:
+            future.result()
     print(f"the grid took {time.time() - start:.0f} s")
     print(f"{grid.passed} passed, {grid.failed} failed, {grid.skipped} skipped")
     return 1 if grid.failed or not grid.passed else 0

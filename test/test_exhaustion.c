@@ -362,7 +362,7 @@ int main(void) {
     static const task tasks[] = {
         {"verify", run_verify, NULL, 0}, {"selftest", run_selftest, NULL, 0}, {"compare", run_compare, NULL, 0},
         {"doctor", run_doctor, NULL, 67}, // (each of its requests is one of the same few places, after seconds of probing)
-        {"describe", run_describe_library, NULL, 31}, {"trace", run_traced, NULL, 0}, {"trace_compare", run_bisect, NULL, 0},
+        {"describe", run_describe_library, NULL, 499}, {"trace", run_traced, NULL, 0}, {"trace_compare", run_bisect, NULL, 0},
         {"report_write", run_write, after_write, 0}, {"digest_file", run_digest, NULL, 0},
         {"record", run_record, after_record, 0}, {"replay", run_replay, NULL, 0},
         {"lm_train", run_train, after_train, 0}, {"lm_resume", run_resume, after_resume, 0}, {"lm_evaluate", run_evaluate, NULL, 0},

@@ -289,7 +289,7 @@ HEAD = """// SPDX-License-Identifier: Apache-2.0
 //     cc -std=c17 -O3 -ffp-contract=off -fno-math-errno -fno-trapping-math -pthread -c samebits.c
 // (gcc or clang; no flag that lets arithmetic be reordered or fused). SAMEBITS_NO_THREADS, SAMEBITS_NO_FILES: without.
 #define _GNU_SOURCE
-#define SBI_NO_REVERSE
+#define SBI_HAVE_PLAIN
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
 #pragma clang diagnostic ignored "-Wpass-failed" // (it leaves some phases scalar)
@@ -298,7 +298,9 @@ HEAD = """// SPDX-License-Identifier: Apache-2.0
 #error "samebits refuses -ffast-math: it moves bits"
 #endif
 #if defined(__x86_64__)
-#define SBI_HAVE_X86
+#define SBI_HAVE_V4
+#define SBI_HAVE_V3
+#define SBI_HAVE_V1
 #include <immintrin.h>
 #elif defined(__aarch64__)
 #define SBI_HAVE_NEON

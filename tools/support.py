@@ -42,8 +42,8 @@ def built(rule):
     sources = read("src", "kernels", "sources.cmake")
     if word == "no":
         return "not built:" + what
-    if word == "level" and re.search(rf"sbi_add_level\({what} ", sources):
-        return "yes" if what != "soft64" else "by an option (SAMEBITS_SOFT64)"
+    if word == "level" and f"set(SBI_LEVEL_FLAGS_{what} " in sources:
+        return "yes" if what != "soft64" else "by an option (SAMEBITS_LEVELS)"
     if word == "cross" and os.path.exists(os.path.join(ROOT, "cmake", what + ".cmake")):
         return "yes, by a cross compiler"
     if word == "onefile" and any("Cortex-M4" in name for name in onefile.TARGETS):

@@ -19,16 +19,22 @@ extern const sbi_kernel_table sbi_kernels_plain, sbi_kernels_reverse, sbi_kernel
     sbi_kernels_neon, sbi_kernels_soft64;
 
 const sbi_kernel_table *const sbi_kernel_levels[] = {
-#ifdef SBI_HAVE_X86
+#ifdef SBI_HAVE_V4
     &sbi_kernels_v4,
+#endif
+#ifdef SBI_HAVE_V3
     &sbi_kernels_v3,
+#endif
+#ifdef SBI_HAVE_V1
     &sbi_kernels_v1,
 #endif
 #ifdef SBI_HAVE_NEON
     &sbi_kernels_neon,
 #endif
+#ifdef SBI_HAVE_PLAIN
     &sbi_kernels_plain,
-#ifndef SBI_NO_REVERSE // (a check of this project, left out of the one-file build)
+#endif
+#ifdef SBI_HAVE_REVERSE // (a check of this project, left out of the one-file build)
     &sbi_kernels_reverse,
 #endif
 #ifdef SBI_HAVE_SOFT64 // (another)
