@@ -53,15 +53,15 @@ TARGETS = [
     ("clang -O0 v1", "clang-O0", "v1", 2, "", {}),
 ]
 
-# Sanitized builds by clang: sanitizers, their options, the tests that run under them, and environments for verify --quick.
+# Sanitized builds by clang: sanitizers and levels, their options, the tests that run under them, and environments for verify --quick.
 # (test_threads forks while threads start: clang 14's address sanitizer may hold its own allocator's lock in the child then.)
 # Threads are what the thread sanitizer is for, addresses (and what C leaves undefined) everything that handles bytes of others.
 SANITIZED = {
-    "address": ("address,undefined", "ASAN_OPTIONS=allocator_may_return_null=1:detect_stack_use_after_return=1",
+    "address": (["-DSAMEBITS_SANITIZE=address,undefined", "-DSAMEBITS_LEVELS=v4;v3;plain;reverse"], "ASAN_OPTIONS=allocator_may_return_null=1:detect_stack_use_after_return=1",
                 ("base", "fpenv", "file", "array", "api", "calls", "safetensors", "shard", "nn", "lm", "random",
                  "gemm", "attention", "exhaustion", "fuzz_replay"),
-                [{"SAMEBITS_ISA": isa, "SAMEBITS_THREADS": "2"} for isa in ("plain", "v1", "v3", "v4", "reverse")]),
-    "thread": ("thread", "TSAN_OPTIONS=allocator_may_return_null=1:die_after_fork=0", ("threads", "fpenv", "shard"),
+                [{"SAMEBITS_ISA": isa, "SAMEBITS_THREADS": "2"} for isa in ("plain", "v3", "v4", "reverse")]),
+    "thread": (["-DSAMEBITS_SANITIZE=thread", "-DSAMEBITS_LEVELS=v4;v3;plain"], "TSAN_OPTIONS=allocator_may_return_null=1:die_after_fork=0", ("threads", "fpenv", "shard"),
                [{"SAMEBITS_THREADS": n} for n in ("2", "7")]),
 }
 
@@ -165,10 +165,10 @@ class Grid:
             return [(self.skip, "sanitized", "clang is not installed")]
         return [(self.watched, name, *row) for name, row in SANITIZED.items()]
 
-    def watched(self, name, sanitizers, options, tests, environments):
+    def watched(self, name, arguments, options, tests, environments):
         folder = os.path.join(ROOT, f"build-{name}")
         programs = [t if t.startswith("fuzz") else f"test_{t}" for t in tests]
-        if not self.built(folder, ["-DCMAKE_C_COMPILER=clang", f"-DSAMEBITS_SANITIZE={sanitizers}"], ["samebits_command", *programs]):
+        if not self.built(folder, ["-DCMAKE_C_COMPILER=clang", *arguments], ["samebits_command", *programs]):
             return self.done(name, False, f"the build fails: {folder}/grid.log", 0.0)
         variable, value = options.split("=", 1)
         command, no_drivers = os.path.join(folder, "samebits"), os.path.join(folder, "no-drivers")
