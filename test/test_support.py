@@ -40,7 +40,7 @@ digest = read("references", "evidence", "x86_64-v4.json").split('"sha256": "')[3
 planted("a digest that is not golden", "x86_64-v4.json", digest, digest[::-1])
 planted("a cell that diverged", "x86_64-v4.json", "IDENTICAL", "DIVERGENT")
 planted("no date", "x86_64-v4.json", '"date": "', '"date": null, "day": "')
-planted("a level that is not built", "sources.cmake", "sbi_add_level(v3 ", "sbi_add_level(v5 ")
+planted("a level that is not built", "sources.cmake", "set(SBI_LEVEL_FLAGS_v3 ", "sbi_add_level(v5 ")
 planted("a target CI leaves out", "run", " riscv64", "")
 planted("an audit CI leaves out", "run", " gfx942", "")
 planted("a refusal that nobody wants", "test_devices.py", 'startswith("llvmpipe")', 'startswith("other")')
