@@ -819,7 +819,8 @@ def recordings():
                 (lambda: samebits.replay(hashes), ValueError, "hashes only"), (lambda: samebits.replay(hashes, X + 1), ValueError, "not the input"),
                 (lambda: samebits.record(LinearRegression(), X, path), RuntimeError, "not fitted"),
                 (lambda: samebits.record(make_pipeline(preprocessing.MinMaxScaler(), LinearRegression()).fit(X, y), X, path), TypeError, "minmaxscaler"),
-                (lambda: samebits.record(pipe, X, path, method="fit"), ValueError, "no method"), (lambda: samebits.replay(page), ValueError, "SB_ERR"),
+                (lambda: samebits.record(pipe, X, path, method="fit"), ValueError, "no method"), (lambda: samebits.record(pipe, X, path, method=1), TypeError, "method: expected a text, got 1"),
+                (lambda: samebits.record(pipe, X, path, note="a\0b"), ValueError, "null byte"), (lambda: samebits.digest({1: X}), TypeError, "expected a text"), (lambda: samebits.replay(page), ValueError, "SB_ERR"),
                 (lambda: samebits.record(pipe, X.iloc[:, :3], path), ValueError, "feature names"), (lambda: samebits.replay("/nowhere"), OSError, "nowhere")):
             try:
                 call()
@@ -1097,6 +1098,7 @@ def errors():
         (lambda: GaussianMixture(2, precisions_init=np.ones((3, 2, 2))).fit(np.eye(2)), ValueError, "precisions_init"),
         (lambda: TruncatedSVD(3).fit([[1.0, 2.0], [2.0, 1.0]]), ValueError, "must be <= n_features(2)"),
         (lambda: LinearRegression().fit([[1.0]], None), ValueError, "requires y"), (lambda: Ridge().fit([[1.0]], scipy.sparse.csr_matrix([[1.0]])), TypeError, "Sparse data was passed for y"),
+        (lambda: Ridge(alpha=["a"]).fit([[1.0]], [1.0]), ValueError, "The 'alpha' parameter of Ridge is no array of numbers"), (lambda: GaussianNB(priors={0: 1}).fit([[1.0], [2.0]], [0, 1]), ValueError, "'priors'"),
         (lambda: KMeans(1).fit([[1.0, 2.0], [3.0, np.inf]]), ValueError, "Input X contains infinity (row 1, column 1, from 0)"), (lambda: Ridge().fit([[1.0], [2.0]], [1.0, np.nan]), ValueError, "Input y contains NaN"),
         (lambda: GaussianNB().fit([[1.0], [2.0]], [2**60, 1]), ValueError, "no whole number below 2^53"), (lambda: LogisticRegression(penalty="elasticnet", l1_ratio=None).fit([[1.0], [2.0]], [0, 1]), ValueError, "l1_ratio must be specified"),
         (lambda: KNeighborsClassifier(weights=lambda far: far).fit([[1.0]], [1]), ValueError, "weights"), (lambda: samebits.load("/nowhere"), OSError, "nowhere"),

@@ -90,7 +90,7 @@ def verify(lanes: str | None = None) -> bool:
     with open(_os.path.join(_os.path.dirname(__file__), "contract-1.tsv"), "rb") as file:
         references = file.read()
     c = _library.c
-    options = c.sb_verify_options(size=_ctypes.sizeof(c.sb_verify_options), tier=c.SB_TIER_QUICK, lanes=lanes.encode() if lanes else None,
+    options = c.sb_verify_options(size=_ctypes.sizeof(c.sb_verify_options), tier=c.SB_TIER_QUICK, lanes=None if lanes is None else _library.text_of("lanes", lanes),
                                   references=references, references_size=len(references))
     verdict, lines, _ = _library.report("sb_verify", _library.context(), _ctypes.byref(options))
     print(lines, end="")

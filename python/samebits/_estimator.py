@@ -162,11 +162,15 @@ class Estimator(BaseEstimator):
                 value = self.random_state_ = _seed(value)
             if name == "class_weight" and isinstance(value, dict):
                 value = _details.weights_by_class(self.classes_.tolist(), value)
-            if isinstance(value, tuple) and name in self._lists:
-                value = ",".join(_text(one) for one in value)
-            if isinstance(value, (list, tuple)) or hasattr(value, "__array__") and not np.isscalar(value) and getattr(value, "ndim", 0):
-                value = np.asarray(value, dtype=np.float64)
-            model.set(name, value if isinstance(value, np.ndarray) else _text(value))
+            try:
+                if isinstance(value, tuple) and name in self._lists:
+                    value = ",".join(_text(one) for one in value)
+                if isinstance(value, (list, tuple)) or hasattr(value, "__array__") and not np.isscalar(value) and getattr(value, "ndim", 0):
+                    value = np.asarray(value, dtype=np.float64)
+                value = value if isinstance(value, np.ndarray) else _text(value)
+            except (TypeError, ValueError) as error:
+                raise ValueError(f"The '{name}' parameter of {type(self).__name__} is no array of numbers: {error}") from None
+            model.set(name, value)
         return model
 
     def _fit(self, method, X, y=None, sample_weight=None, classes=None):

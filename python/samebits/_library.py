@@ -88,6 +88,13 @@ def whole(text):
     return text
 
 
+def text_of(name, value):
+    """The bytes of a text for C; name: of the argument that it is."""
+    if not isinstance(value, str):
+        raise TypeError(f"{name}: expected a text, got {value!r}")
+    return whole(value.encode())
+
+
 # ---- the configuration, and contexts: one a thread, device and number of threads
 
 
@@ -425,7 +432,7 @@ def metric(name, truth, prediction, weights=None, classes=0, settings=()):
 def digest_arrays(arrays):
     """The tree digest (contract T10) of arrays by name."""
     kept = [Array(a) for a in arrays.values()]
-    names = (ctypes.c_char_p * len(kept))(*(whole(name.encode()) for name in arrays))
+    names = (ctypes.c_char_p * len(kept))(*(text_of("a name of an array", name) for name in arrays))
     handles = (ctypes.c_void_p * len(kept))(*(a.handle for a in kept))
     out = (ctypes.c_uint8 * 32)()
     check("sb_digest_arrays", context(), len(kept), names, handles, out)

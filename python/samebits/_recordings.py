@@ -66,11 +66,11 @@ def record(fitted: Any, X: Matrix, path: str | os.PathLike[str], *, method: str 
     X, _ = estimators[0]._validated(X, False)  # pylint: disable=protected-access
     data = _library.Data(X)
     models = (ctypes.c_void_p * len(steps))(*(step._model.here().handle for step in estimators))  # pylint: disable=protected-access
-    method = method or ("predict" if hasattr(estimators[-1], "predict") else "transform")
+    method = ("predict" if hasattr(estimators[-1], "predict") else "transform") if method is None else method
     options = c.sb_record_options(
         size=ctypes.sizeof(c.sb_record_options), models=models, model_count=len(steps), names=(ctypes.c_char_p * len(steps))(*names),
-        method=method.encode(), data=ctypes.pointer(data.struct), hashes_only=not values, thresholded=threshold is not None,
-        threshold=0.0 if threshold is None else threshold, note=note.encode() if note else None)
+        method=_library.text_of("method", method), data=ctypes.pointer(data.struct), hashes_only=not values, thresholded=threshold is not None,
+        threshold=0.0 if threshold is None else threshold, note=None if note is None else _library.text_of("note", note))
     _, _, document = _library.report("sb_record", _library.context(), ctypes.byref(options), _library.whole(os.fsencode(path)))
     return json.loads(document)["references"]
 
