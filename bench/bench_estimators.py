@@ -78,9 +78,9 @@ def bench_neighbors(np, options):
     rng = np.random.default_rng(7)
     rows, queries = (40_000, 400) if options.short else (400_000, 4_000)
     for dtype in (np.float32, np.float64):
-        for d in (16, 64):
+        for d in (3, 16, 64):
             X, Q = (rng.normal(size=(n, d)).astype(dtype) for n in (rows, queries))
-            own, theirs = samebits.neighbors.NearestNeighbors(n_neighbors=64).fit(X), neighbors.NearestNeighbors(n_neighbors=64, algorithm="brute").fit(X)
+            own, theirs = samebits.neighbors.NearestNeighbors(n_neighbors=64).fit(X), neighbors.NearestNeighbors(n_neighbors=64, algorithm="auto" if d < 16 else "brute").fit(X)
             times = [[], []]
             for pair in range(options.pairs):
                 for model in (own, theirs) if pair % 2 else (theirs, own):
@@ -89,10 +89,24 @@ def bench_neighbors(np, options):
             print(f"{'NearestNeighbors':18} {f'{rows} x {d} {np.dtype(dtype).name}, {queries}':28} {'':26}   {statistics.median(times[0]):9.4f} {statistics.median(times[1]):9.4f} {ratio:6.2f}   same {same:.6f}", flush=True)
 
 
-def clock(call):
-    start = time.perf_counter()
+def bench_near(np, options):
+    """DBSCAN in few dimensions, where trees are searched; the time of the processor, the best of the pairs."""
+    from sklearn import cluster
+    import samebits.cluster
+    for n, d, eps in ((20_000, 3, 0.5),) if options.short else ((200_000, 3, 0.2), (200_000, 3, 0.5), (200_000, 6, 1.2)):
+        for dtype in (np.float32, np.float64):
+            X, best = table(np, n, d, dtype), [float("inf")] * 2
+            own, theirs = samebits.cluster.DBSCAN(eps=eps, min_samples=10), cluster.DBSCAN(eps=eps, min_samples=10, n_jobs=options.threads)
+            for pair in range(options.pairs):
+                for model in (own, theirs) if pair % 2 else (theirs, own):
+                    best[model is theirs] = min(best[model is theirs], clock(lambda: model.fit(X), time.process_time))
+            print(f"{'DBSCAN, few':18} {f'{n} x {d} {np.dtype(dtype).name}, {eps}':28} {best[0]:9.4f} {best[1]:9.4f} {best[1] / best[0]:6.2f}   same {(own.labels_ == theirs.labels_).mean():.6f}", flush=True)
+
+
+def clock(call, read=time.perf_counter):
+    start = read()
     call()
-    return time.perf_counter() - start
+    return read() - start
 
 
 def main():
@@ -128,6 +142,8 @@ def main():
             print(f"{name:18} {shape:28} {medians[0]:9.4f} {medians[1]:9.4f} {ratios[0]:6.2f}   {medians[2]:9.4f} {medians[3]:9.4f} {ratios[1]:6.2f}   {quality(own, theirs)}", flush=True)
         if not options.names or "NearestNeighbors" in options.names:
             bench_neighbors(np, options)
+        if not options.names or "DBSCAN" in options.names:
+            bench_near(np, options)
     return 0
 
 

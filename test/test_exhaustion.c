@@ -323,6 +323,43 @@ static void exhaust(const task *t) {
     if (getenv("SAMEBITS_TEST_COUNTS")) printf("%-28s %6ld requests %6.2f s\n", t->name, all, (double)(clock() - start) / CLOCKS_PER_SEC);
 }
 
+// Rows that are many enough for a tree (near_tree.c); no lane has so many.
+static sb_status run_near(sb_context *ctx, sbi_sha256 *result, sb_error *err) {
+    enum { N = 600, D = 2 };
+    static double x[N * D], weights[N];
+    const int64_t shape[2] = {N, D};
+    sb_array *rows = NULL, *heavy = NULL, *found[3] = {NULL};
+    sb_model *models[2] = {NULL};
+    uint8_t digest[32];
+    sb_status status = SB_OK;
+    for (int i = 0; i < N * D; i++) x[i] = (double)(i * 7919 % 601) / 64.0;
+    for (int i = 0; i < N; i++) weights[i] = 1.0 + i % 3;
+    if (!(status = sb_array_new(ctx, SB_F64, 2, shape, &rows, err)) && !(status = sb_array_write(rows, x, sizeof x, err)) &&
+        !(status = sb_array_new(ctx, SB_F64, 1, shape, &heavy, err)) && !(status = sb_array_write(heavy, weights, sizeof weights, err)) &&
+        !(status = sb_model_new(ctx, "dbscan", &models[0], err)) && !(status = sb_model_new(ctx, "nearest_neighbors", &models[1], err)))
+        for (int i = 0; i < 3 && status == SB_OK; i++) {
+            const sb_data data = {.size = sizeof data, .x = rows, .weights = i == 1 ? heavy : NULL};
+            if (!(status = sb_model_fit(ctx, models[i / 2], "fit", &data, err)) && !(status = sb_model_digest(ctx, models[i / 2], digest, err)))
+                sbi_sha256_add(result, digest, sizeof digest);
+        }
+    static const char *const methods[] = {"kneighbors", "radius_neighbors"};
+    for (int i = 0; i < 2 && status == SB_OK; i++) {
+        const sb_data data = {.size = sizeof data, .x = rows};
+        if (!(status = sb_model_call_many(ctx, models[1], methods[i], &data, 2 + i, found, err)) &&
+            !(status = sb_digest_arrays(ctx, 2 + i, (const char *const[]){"far", "index", "start"}, (const sb_array *const *)found, digest, err)))
+            sbi_sha256_add(result, digest, sizeof digest);
+        for (int j = 0; j < 3; j++) {
+            sb_array_free(found[j]);
+            found[j] = NULL;
+        }
+    }
+    sb_array_free(rows);
+    sb_array_free(heavy);
+    sb_model_free(models[0]);
+    sb_model_free(models[1]);
+    return status;
+}
+
 static void prepare(void) {
     char text[1000], hex[65];
     uint8_t digest[32];
@@ -360,6 +397,7 @@ static void prepare(void) {
 
 int main(void) {
     static const task tasks[] = {
+        {"near", run_near, NULL, 0},
         {"verify", run_verify, NULL, 0}, {"selftest", run_selftest, NULL, 0}, {"compare", run_compare, NULL, 0},
         {"doctor", run_doctor, NULL, 67}, // (each of its requests is one of the same few places, after seconds of probing)
         {"describe", run_describe_library, NULL, 499}, {"trace", run_traced, NULL, 0}, {"trace_compare", run_bisect, NULL, 0},

@@ -6,8 +6,11 @@
 // is not among the k: its squared distance is above D. (The second bound is for the rounding of D - |x|^2 and of this sum.) Where
 // products may overflow slack is infinite, and all points are looked at. Within a radius it is the same with its square, a little more,
 // in place of D; and where s is below that square, a little less, by two bounds and |x|^2, the point is surely inside. So no result depends on how rows and points are cut.
+//
+// In few dimensions the nearest are found by a tree instead (near_tree.c): the same bits.
 #include "check.h"
 #include "fold.h"
+#include "near_tree.h"
 
 enum { N, M, D, K, KIND, SELF };                 // numbers of NEIGHBORS
 enum { W_KIND = 3 };                             // of WITHIN, behind N, M, D
@@ -96,8 +99,15 @@ static sb_status neighbors_kernels(sb_context *ctx, const sbi_op *op, sb_error *
     search s;
     sb_array *have = NULL;
     int64_t *none = NULL;
+    sbi_near_tree *tree = NULL;
     sb_status status;
     if (n == 0) return SB_OK;
+    if ((status = sbi_near_tree_new(ctx, op->in[0], op->in[1], (sbi_metric)op->n[KIND], op->r[0], sbi_near_few((sbi_metric)op->n[KIND]), &tree, err))) return status;
+    if (tree) {
+        sbi_near_nearest(tree, op->in[0], k, op->n[SELF], (double *)(void *)op->out[0]->data, (int64_t *)(void *)op->out[1]->data);
+        sbi_near_tree_free(tree);
+        return SB_OK;
+    }
     status = begin_search(&s, ctx, op->in[0], op->in[1], (sbi_metric)op->n[KIND], 0.0, err);
     if (status == SB_OK) status = sbi_scratch(ctx, SB_I64, n, &have, err);
     if (status == SB_OK && !(none = sbi_allocate(&ctx->allocator, n, sizeof *none, err))) status = SB_ERR_MEMORY;

@@ -5,7 +5,8 @@
 // min_samples. Cores that are near each other are of one cluster; other rows near a core belong to a core's cluster; the rest are noise.
 //
 // Method. M. Ester, H.-P. Kriegel, J. Sander, X. Xu, A density-based algorithm for discovering clusters in large spatial databases with
-// noise, KDD 1996; clusters by union and find over pairs of cores, so that no list of neighbours is kept.
+// noise, KDD 1996; clusters by union and find over pairs of cores, so that no list of neighbours is kept. In few dimensions a tree
+// (near_tree.c) rules out far rows; a row without a weight is counted no further than min_samples.
 //
 // Order of arithmetic. Distances: nearest_neighbors.c, in RN64. The weight near a row is the S of the weights of the rows near it,
 // numbered by rank. Clusters are numbered by their first core. A row that is no core goes to its nearest core (contract T12): of several
@@ -13,11 +14,11 @@
 // their numbers.
 //
 // Cost: distances of all pairs, then once more of half the pairs of cores, then of the other rows to cores; memory for 2^24 of
-// them at a time, a byte each.
+// them at a time, a byte each. With a tree about n log n, and n lists where there are weights.
 //
-// What can go wrong. scikit-learn gives a row between two clusters to the one it comes upon first; such labels may differ. Every
-// pair is looked at: in two or three dimensions scikit-learn's trees are faster.
+// What can go wrong. scikit-learn gives a row between two clusters to the one it comes upon first; such labels may differ.
 #include "../neighbors/search.h"
+#include "near_tree.h"
 
 #include <string.h>
 
@@ -66,19 +67,21 @@ static sb_status each_row(clustering *c, const sb_array *x, bool below, take_row
     return status;
 }
 
+static void take_core(clustering *c, int64_t row, double weight) {
+    if (weight >= sbi_model_real(c->call->model, "min_samples")) c->core[c->cores++] = row;
+}
+
 static void count_near(clustering *c, int64_t row, int64_t count, const uint8_t *near) {
     int64_t hits = 0;
-    double weight;
     if (c->weights) {
         double *terms = c->weights + c->n; // (room behind the weights)
         for (int64_t j = 0; j < count; j++)
             if (near[j]) terms[hits++] = c->weights[j];
-        weight = sbi_host_sum(hits, terms);
+        take_core(c, row, sbi_host_sum(hits, terms));
     } else {
         for (int64_t j = 0; j < count; j++) hits += near[j];
-        weight = (double)hits;
+        take_core(c, row, (double)hits);
     }
-    if (weight >= sbi_model_real(c->call->model, "min_samples")) c->core[c->cores++] = row;
 }
 
 static int64_t find_root(int64_t *root, int64_t i) {
@@ -92,6 +95,62 @@ static void join_near(clustering *c, int64_t row, int64_t count, const uint8_t *
         const int64_t a = find_root(c->root, row), b = find_root(c->root, at - near);
         c->root[a > b ? a : b] = a > b ? b : a;
     }
+}
+
+// ---- the same by a tree, where it serves (and no trace is written: it has the operations that all devices share)
+
+// The weights near rows, listed some rows at a time.
+static sb_status weigh_rows(clustering *c, const sbi_near_tree *tree, const int64_t *count, sb_error *err) {
+    const sbi_allocator *allocator = &c->ctx->allocator;
+    int64_t room = 1 << 20, *start = sbi_allocate(allocator, c->n + 1, sizeof *start, err), *near = NULL;
+    double *terms = NULL;
+    for (int64_t i = 0; i < c->n; i++) room = count[i] > room ? count[i] : room;
+    sb_status status = start && (near = sbi_allocate(allocator, room, sizeof *near, err)) && (terms = sbi_allocate(allocator, room, sizeof *terms, err)) ? SB_OK : SB_ERR_MEMORY;
+    for (int64_t first = 0, end; first < c->n && status == SB_OK; first = end) {
+        for (end = first; end < c->n && start[end - first] + count[end] <= room; end++) start[end - first + 1] = start[end - first] + count[end];
+        const sb_array rows = rows_of(c->call->x, first, end - first);
+        if ((status = sbi_call_progress(c->call, first, c->n, err))) break;
+        sbi_near_list(tree, &rows, c->eps, -1, false, start, terms, near);
+        for (int64_t i = first; i < end; i++) {
+            const int64_t from = start[i - first];
+            for (int64_t j = 0; j < count[i]; j++) terms[from + j] = c->weights[near[from + j]];
+            take_core(c, i, sbi_host_sum(count[i], terms + from));
+        }
+    }
+    sbi_release(allocator, start);
+    sbi_release(allocator, near);
+    sbi_release(allocator, terms);
+    return status;
+}
+
+static sb_status plant(clustering *c, const sb_array *x, sbi_near_tree **tree, sb_error *err) {
+    *tree = NULL;
+    return c->ctx->trace ? SB_OK : sbi_near_tree_new(c->ctx, x, x, c->metric, c->p, SBI_NEAR_FEW_OF_CLUSTERS, tree, err);
+}
+
+static sb_status find_cores(clustering *c, sb_error *err) {
+    sbi_near_tree *tree = NULL;
+    sb_status status = plant(c, c->call->x, &tree, err);
+    if (status || !tree) return status ? status : each_row(c, c->call->x, false, count_near, err);
+    int64_t *count = sbi_allocate(&c->ctx->allocator, c->n, sizeof *count, err);
+    if (count)
+        sbi_near_count(tree, c->call->x, c->eps, c->weights ? INT64_MAX : sbi_model_integer(c->call->model, "min_samples"), count);
+    else
+        status = SB_ERR_MEMORY;
+    for (int64_t i = 0; i < c->n && !c->weights && status == SB_OK; i++) take_core(c, i, (double)count[i]);
+    if (c->weights && status == SB_OK) status = weigh_rows(c, tree, count, err);
+    sbi_release(&c->ctx->allocator, count);
+    sbi_near_tree_free(tree);
+    return status;
+}
+
+static sb_status join_cores(clustering *c, sb_error *err) {
+    sbi_near_tree *tree = NULL;
+    sb_status status = plant(c, c->core_x, &tree, err);
+    if (status || !tree) return status ? status : each_row(c, c->core_x, true, join_near, err);
+    status = sbi_near_groups(tree, c->eps, c->root, err);
+    sbi_near_tree_free(tree);
+    return status;
 }
 
 // ---- rows that are no cores
@@ -202,9 +261,9 @@ sb_status sbi_dbscan_fit(sbi_call *call, sb_error *err) {
     clustering c = {.call = call, .ctx = call->ctx, .n = call->n, .d = call->d, .eps = sbi_model_real(call->model, "eps")};
     c.metric = sbi_search_metric(call->model, &c.p);
     sb_status status = prepare(&c, err);
-    if (status == SB_OK) status = each_row(&c, call->x, false, count_near, err);
+    if (status == SB_OK) status = find_cores(&c, err);
     if (status == SB_OK && c.cores) status = take_rows(c.ctx, call->x, c.core, c.cores, &c.core_x, err);
-    if (status == SB_OK && c.cores) status = each_row(&c, c.core_x, true, join_near, err);
+    if (status == SB_OK && c.cores) status = join_cores(&c, err);
     if (status == SB_OK) status = label_rows(&c, err);
     if (status == SB_OK) status = keep(&c, err);
     sbi_array_free(c.core_x);

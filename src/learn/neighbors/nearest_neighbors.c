@@ -3,18 +3,21 @@
 //
 // Problem. Of the rows of a table, the k nearest to a given row, or all that are at most a radius away, by one of five metrics.
 //
-// Method. All of them are looked at. Of Euclidean distances most are ruled out by a product with a proved bound, so that a product's
-// speed is that of the search; what is left is decided by the definition (op_neighbors.c).
+// Method. In up to 8 dimensions (12 where the metric is not the Euclidean one; none for cosine), of 512 rows and more, a k-d tree leaves
+// out what cannot be nearer (near_tree.c). Else all rows are looked at; of Euclidean distances most are then ruled out by a product
+// with a proved bound, so that a product's speed is that of the search. What is left is decided by the definition (op_neighbors.c).
 //
 // Order of arithmetic. How far two rows are apart stands in kernels/neighbors.cl, in binary64: S of the squared differences, of the
 // differences, of their powers; the largest; one less the cosine. Neighbours are ordered by that number, then by their place in the
 // table. A distance is RN(RN64(root)), or of 'minkowski' RN(RN64(far^(1/p))); a row is within the radius if RN64(root) is at most it. With
 // p = 1, 2, inf 'minkowski' is 'manhattan', 'euclidean', 'chebyshev'. No result depends on which other rows are asked for.
 //
-// Cost: a product 2 n m d and one reading of it for the Euclidean metric; n m sums of d terms for the others.
+// Cost: a product 2 n m d and one reading of it for the Euclidean metric; n m sums of d terms for the others; with a tree
+// (n + m) log m where dimensions are few.
 //
 // What can go wrong. A row of zeros has cosine 0 with every row, so distance 1 from itself. A distance beyond the largest number is
-// infinite; ties among such are decided by place. Trees are not built: in two or three dimensions scikit-learn's are faster.
+// infinite; ties among such are decided by place. A tree is built in each call: a model keeps none.
+#include "near_tree.h"
 #include "search.h"
 
 #include <string.h>
@@ -129,39 +132,60 @@ static sb_status find_within(found *f, const sb_array *x, int64_t first, sb_arra
     return status;
 }
 
+// Of all queries by a tree: counted, then listed. (A row is within any radius of itself.)
+static sb_status list_all(found *f, const sbi_near_tree *tree, sb_error *err) {
+    const double radius = sbi_model_real(f->call->model, "radius");
+    const int64_t n = f->call->n;
+    sb_status status;
+    f->start[0] = 0;
+    sbi_near_count(tree, f->call->x, radius, INT64_MAX, f->start + 1);
+    for (int64_t i = 0; i < n; i++) f->start[i + 1] += f->start[i] - f->call->itself;
+    if ((status = make_room(f, f->start[n], err))) return status;
+    f->count = f->start[n];
+    sbi_near_list(tree, f->call->x, radius, f->call->itself ? 0 : -1, true, f->start, f->distance, f->index);
+    return SB_OK;
+}
+
 static sb_status give_integers(sbi_call *call, int which, int64_t length, const int64_t *values, sb_error *err) {
     sb_array *out = NULL;
     sb_status status = sbi_call_make(call, which, length, &out, err);
     return status ? status : sbi_array_write(out, values, (size_t)length * sizeof *values, err);
 }
 
-sb_status sbi_nearest_neighbors_radius_neighbors(sbi_call *call, sb_error *err) {
-    sb_context *ctx = call->ctx;
-    const int64_t n = call->n, d = call->d, m = sbi_model_size(call->model, "n"), most = (INT64_C(1) << 26) / m, together = most < 1 ? 1 : most < n ? most : n;
-    const int64_t shape[2] = {together, m};
-    sb_array *made = NULL, *inside = NULL, *out = NULL;
+// The same by a look at all rows, for some queries at a time.
+static sb_status find_all(found *f, sb_error *err) {
+    sb_context *ctx = f->call->ctx;
+    const int64_t n = f->call->n, m = f->points->shape[0], most = (INT64_C(1) << 26) / m, together = most < 1 ? 1 : most < n ? most : n, shape[2] = {together, m};
+    sb_array *inside = NULL;
     uint8_t *seen = sbi_allocate(&ctx->allocator, together * m, 1, err);
-    found f = {.call = call, .start = sbi_allocate(&ctx->allocator, n + 1, sizeof *f.start, err)};
-    sb_status status = seen && f.start ? SB_OK : SB_ERR_MEMORY;
-    f.metric = sbi_search_metric(call->model, &f.p);
-    if (status == SB_OK) status = sbi_array_as(ctx, call->x->dtype, sbi_model_array(call->model, "fit_x"), &f.points, &made, err);
-    if (status == SB_OK) status = sbi_array_new(ctx, SB_U8, 2, shape, &inside, err);
+    sb_status status = seen ? sbi_array_new(ctx, SB_U8, 2, shape, &inside, err) : SB_ERR_MEMORY;
     for (int64_t first = 0; first < n && status == SB_OK; first += together) {
         const int64_t rows = n - first < together ? n - first : together;
-        sb_array x = *call->x, part = *inside; // views that are only passed on
-        x.shape[0] = part.shape[0] = rows;
-        x.size = rows * d;
-        x.data += first * d * (int64_t)sbi_dtype_size(x.dtype);
-        part.size = rows * m;
-        status = find_within(&f, &x, first, &part, seen, err);
+        sb_array x = sbi_some_rows(f->call->x, first, rows), part = sbi_some_rows(inside, 0, rows);
+        status = find_within(f, &x, first, &part, seen, err);
     }
+    sbi_array_free(inside);
+    sbi_release(&ctx->allocator, seen);
+    return status;
+}
+
+sb_status sbi_nearest_neighbors_radius_neighbors(sbi_call *call, sb_error *err) {
+    sb_context *ctx = call->ctx;
+    const int64_t n = call->n;
+    sb_array *made = NULL, *out = NULL;
+    sbi_near_tree *tree = NULL;
+    found f = {.call = call, .start = sbi_allocate(&ctx->allocator, n + 1, sizeof *f.start, err)};
+    sb_status status = f.start ? SB_OK : SB_ERR_MEMORY;
+    f.metric = sbi_search_metric(call->model, &f.p);
+    if (status == SB_OK) status = sbi_array_as(ctx, call->x->dtype, sbi_model_array(call->model, "fit_x"), &f.points, &made, err);
+    if (status == SB_OK && !ctx->trace) status = sbi_near_tree_new(ctx, call->x, f.points, f.metric, f.p, sbi_near_few(f.metric), &tree, err); // (a trace has the operations that all devices share)
+    if (status == SB_OK) status = tree ? list_all(&f, tree, err) : find_all(&f, err);
     if (status == SB_OK) status = sbi_call_make(call, 0, f.count, &out, err);
     if (status == SB_OK && f.count) status = sbi_write_reals(ctx, f.distance, out, err);
     if (status == SB_OK) status = give_integers(call, 1, f.count, f.index, err);
     if (status == SB_OK) status = give_integers(call, 2, n + 1, f.start, err);
     sbi_array_free(made);
-    sbi_array_free(inside);
-    sbi_release(&ctx->allocator, seen);
+    sbi_near_tree_free(tree);
     sbi_release(&ctx->allocator, f.start);
     sbi_release(&ctx->allocator, f.index);
     sbi_release(&ctx->allocator, f.distance);
