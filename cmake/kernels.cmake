@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The kernel text as C, once per CPU level. sbi_add_level(v3 "TARGETS" flags...) compiles every kernel file with the flags
 # and adds the objects to the libraries TARGETS (a list).
-set(SBI_KERNEL_FILES attention columns digest distance elementwise function function64 gather gemm histogram loss neighbors norm optimizer probe probe_single random reduce rotary scan softmax sort)
+set(SBI_KERNEL_FILES attention attention_tile columns digest distance elementwise function function64 gather gemm histogram loss neighbors norm optimizer probe probe_single random reduce rotary scan softmax sort)
 set(SBI_KERNEL_DIR ${CMAKE_CURRENT_SOURCE_DIR}/src/kernels)
 
 function(sbi_add_level level targets)

@@ -30,6 +30,7 @@ HIP = ["-x", "hip", "--cuda-device-only", "-nogpuinc", "-nogpulib"]
 STRICT = ["-std=c++14", "-O3", "-ffp-contract=off"]
 NVPTX, AMDGPU = ["--target=nvptx64-nvidia-cuda", "-march=sm_80"], ["--target=amdgcn-amd-amdhsa", "-nogpulib"]
 AMD = ("gfx90a", "gfx942", "gfx1100", "gfx1201")
+MOST_SHARED = 48 << 10  # bytes a group: CUDA loads no kernel that declares more
 SASS = ("sm_80", "sm_89", "sm_90", "sm_100", "sm_120")
 # Fused operations inside what a machine makes of several instructions (LLVM 19, lib/Target/AMDGPU): a division has five and
 # div_fmas; a root of float32 two, of binary64 seven; a 64-bit integer division two of float32, a narrow one one; a
@@ -176,6 +177,9 @@ def read_amd(code):
             value = re.search(rf"\.amdhsa_float_{name} (\d+)", block[2])
             if not value or value[1] != wanted:
                 faults[block[1]].append(f"mode bits: {name} is {value[1] if value else 'not said'}, not {wanted}")
+        shared = re.search(r"\.amdhsa_group_segment_fixed_size (\d+)", block[2])
+        if not shared or int(shared[1]) > MOST_SHARED:
+            faults[block[1]].append(f"shared memory: {shared[1] if shared else 'not said'} bytes, more than {MOST_SHARED}")
     for body in re.finditer(r"^(\w+):[^\n]*\n(.*?)^\.Lfunc_end\d+:", code, re.M | re.S):
         found = []
         for line in body[2].split("\n"):

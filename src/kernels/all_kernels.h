@@ -7,6 +7,8 @@
 #endif
 SBI_KERNEL_FILE(attention)
 #include "attention.def"
+SBI_KERNEL_FILE(attention_tile)
+#include "attention_tile.def"
 SBI_KERNEL_FILE(columns)
 #include "columns.def"
 SBI_KERNEL_FILE(digest)

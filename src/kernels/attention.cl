@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention, forward and backward by recomputation (contract T6). q, y[b, t, h, d]; k, v[b, s, g, d].
+// Attention, forward and backward by recomputation (contract T6), where lanes are loops: on a CPU (attention_tile.cl: on all others). q, y[b, t, h, d]; k, v[b, s, g, d].
 //
 // Forward. Query row i of head n has position first + i and reads group n / (h / g). Blocks of 128 key positions from
 // 0. score = RN32(dot(q, k) * scale), the dot an fma chain over d (T3). A key is absent if masked (key >= keys; mask 0;
@@ -21,32 +21,10 @@
 // The method of blocks: T. Dao et al., "FlashAttention", 2022.
 #include "function64.h"
 #include "sum.h"
+#include "attention.h"
 
 #ifdef SBI_TUNED
 #include "tuned/chains.h"
-#endif
-
-#if T_BITS == 32
-#define SBI_NONE NAME(sbi_none)()     // -inf: the score of an absent key
-#define SBI_ABSENT NAME(sbi_absent)() // -0: its weight
-FN f32 sbi_none_f32(void) { return FLOAT32(0xff800000u); }
-FN f64 sbi_none_f64(void) { return FLOAT64(0xfff0000000000000u); }
-FN f32 sbi_absent_f32(void) { return FLOAT32(0x80000000u); }
-FN f64 sbi_absent_f64(void) { return FLOAT64(0x8000000000000000u); }
-
-// x as a place among 0 .. most.
-FN i32 sbi_within(i64 x, i32 most) { return x < 0 ? 0 : x < most ? (i32)x : most; }
-
-// 1 if the mask, where there is one, shows key i of the batch's keys.
-FN i32 sbi_shown(GLOBAL const uint8_t *mask, i64 i) { return !mask || mask[i] != 0; }
-
-// 1 if a query sees key j: in the prefix always, else by its place; only an open one.
-FN i32 sbi_sees(i32 open, i32 always, i32 j, i32 least, i32 limit) {
-    return open & (always | ((j >= least) & (j < limit)));
-}
-
-// The block from b on that a query may see: b itself, or `start` where nothing lies between the prefix and a window.
-FN i64 sbi_next_block(i64 b, i64 prefix, i64 start) { return b >= prefix && b < start ? start : b; }
 #endif
 
 // Rows that are soon read, `stride` apart.

@@ -10,29 +10,6 @@
 #ifdef SBI_TUNED
 NAME(sbi_chains)(&CHAIN_OUT(0, 0), CHAIN_OUT_ROW, &CHAIN_FACTOR(0, 0), CHAIN_FACTOR_STEP, &CHAIN_X(0, 0), CHAIN_X_ROW, CHAIN_X_STEP,
                  CHAIN_LANES, CHAIN_ROWS, CHAIN_STEPS);
-#elif defined(SBI_LANES_ARE_THREADS)
-for (i32 u0 = 0; u0 < CHAIN_ROWS; u0 += 8) { // eight of a lane's chains at a time, in registers
-    PHASE(l, CHAIN_LANES) {
-        if (CHAIN_ROWS - u0 < 8) {
-            for (i32 u = u0; u < CHAIN_ROWS; u++) {
-                T r = CHAIN_OUT(l, u);
-                for (i32 w = 0; w < CHAIN_STEPS; w++) {
-                    r = NAME(FMA)(CHAIN_X(u, w), CHAIN_FACTOR(l, w), r);
-                }
-                CHAIN_OUT(l, u) = r;
-            }
-        } else {
-            T r[8];
-            UNROLL_LANE for (i32 u = 0; u < 8; u++) r[u] = CHAIN_OUT(l, u0 + u);
-            for (i32 w = 0; w < CHAIN_STEPS; w++) {
-                T factor = CHAIN_FACTOR(l, w);
-                UNROLL_LANE for (i32 u = 0; u < 8; u++) r[u] = NAME(FMA)(CHAIN_X(u0 + u, w), factor, r[u]);
-            }
-            UNROLL_LANE for (i32 u = 0; u < 8; u++) CHAIN_OUT(l, u0 + u) = r[u];
-        }
-    }
-    LANE_END
-}
 #else
 for (i32 u = 0; u < CHAIN_ROWS; u++) { // (one fma in the text: where it is no instruction it is a page of them)
     for (i32 w = 0; w < CHAIN_STEPS; w++) {

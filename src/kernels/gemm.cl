@@ -12,7 +12,7 @@
 #define SBI_PART 16
 #define SBI_CHUNK 256
 #define SBI_RUN 16384 // 64 chunks
-#define SBI_DEPTH (2048 / T_BITS) // steps that lanes share at a time: two operands of 64 are 32 KiB
+#define SBI_DEPTH (1024 / T_BITS) // steps that lanes share at a time: two operands of 128 are 33 KiB
 
 FN T NAME(sbi_product_end)(T x, i32 flags, T alpha, T bias, T old) {
     x = (flags & SBI_SCALED) ? x * alpha : x;

@@ -65,7 +65,7 @@ typedef struct sbi_scratch_need {
 typedef struct sbi_kernel_table {
     const char *level; // "plain", "v1", "v3", "v4", "neon", "reverse"
     sbi_kernel_run run[SBI_KERNEL_COUNT];
-    sbi_scratch_need scratch[16]; // (scratch.def); the last has 0 bytes
+    sbi_scratch_need scratch[24]; // (scratch.def); the last has 0 bytes
 } sbi_kernel_table;
 
 // The levels built into this library, best first, NULL last ("plain" is always there; "reverse" is plain with its

@@ -87,90 +87,16 @@ KERNEL void PRODUCT(k_gemm)(GLOBAL const IN *RESTRICT a, GLOBAL const IN *RESTRI
     }
 }
 
-// What lane l of 64 brings of the 64 x SBI_DEPTH values of an operand that lanes share: to[64 s + l]. Memory holds rows `stride`
-// apart, of steps if `along`, else of items; beyond `items` and `depth` are zeros.
-FN void PRODUCT(sbi_stage)(GLOBAL const IN *from, LOCAL T *to, i64 stride, i32 along, i32 items, i32 depth, i32 l) {
-    if (items < 64 || depth < SBI_DEPTH) {
-        for (i32 s = 0; s < SBI_DEPTH; s++) {
-            to[s * 64 + l] = l < items && s < depth ? (T)from[along ? l * stride + s : s * stride + l] : (T)0;
-        }
-    } else if (along) {
-        for (i32 s = 0; s < SBI_DEPTH; s++) {
-            to[s * 64 + l] = (T)from[l * stride + s];
-        }
-    } else {
-        for (i32 s = 0; s < SBI_DEPTH; s++) {
-            to[s * 64 + l] = (T)from[s * stride + l];
-        }
-    }
-}
+#define STAGE_NAME PRODUCT(sbi_stage)
+#include "stage.h"
 
-// The same where many lanes run at once: the tile of a group is 64 x 64 (tile_rows, tile_columns), and each of 64 lanes owns 8 rows
-// by 8 columns of it, whose chains it keeps in registers while SBI_DEPTH steps of both operands are shared. (Floor: 2 m n k
-// operations; for 64 fmas a lane reads 16 values of shared memory, a group 128 of the operands for 4,096.)
-KERNEL void PRODUCT(k_gemm_tile)(GLOBAL const IN *RESTRICT a, GLOBAL const IN *RESTRICT b, GLOBAL const T *RESTRICT bias,
-                                 GLOBAL T *RESTRICT c, i64 m, i64 n, i64 k, i32 ta, i32 tb, i32 flags, T alpha, i64 tile_rows,
-                                 i64 tile_columns, i64 a_batch, i64 b_batch, i64 first, i64 runs, i64 first_run GROUP_PARAM) {
-    SHARED T left[64 * SBI_DEPTH], right[64 * SBI_DEPTH];
-    LANE_LARGE(T, chunk, 64, 64);
-    LANE_LARGE(T, run, 64, 64);
-    i64 across = (n + tile_columns - 1) / tile_columns, tiles = (m + tile_rows - 1) / tile_rows * across;
-    i64 slice = GROUP() / tiles, tile = GROUP() % tiles, top = tile / across * tile_rows, side = tile % across * tile_columns;
-    i32 rows = sbi_lanes(m - top, 64), columns = sbi_lanes(n - side, 64);
-    i64 a_row = ta ? 1 : k, a_step = ta ? m : 1, b_column = tb ? k : 1, b_step = tb ? 1 : n;
-    i64 from = (first_run + slice % runs) * SBI_RUN, end = k - from < SBI_RUN ? k : from + SBI_RUN;
-    i64 start = (flags & SBI_UPPER) && top >= side + columns ? end : from; // below the diagonal: no step
-    GLOBAL const IN *a_at = a + (first + slice / runs) * a_batch + top * a_row, *b_at = b + (first + slice / runs) * b_batch + side * b_column;
-    PHASE(l, 64) {
-        for (i32 i = 0; i < 64; i++) {
-            ATI(chunk, l, i) = (T)0;
-            ATI(run, l, i) = (T)0;
-        }
-    }
-    LANE_END
-    for (i64 p = start; TOGETHER(p < end); p += SBI_DEPTH) {
-        i32 depth = sbi_lanes(end - p, SBI_DEPTH);
-        PHASE(l, 64) {
-            PRODUCT(sbi_stage)(a_at + p * a_step, left, ta ? m : k, !ta, rows, depth, l);
-            PRODUCT(sbi_stage)(b_at + p * b_step, right, tb ? k : n, tb, columns, depth, l);
-        }
-        PHASE_END
-        PHASE(l, 64) {
-            T r[64];
-            UNROLL_LANE for (i32 i = 0; i < 64; i++) r[i] = ATI(chunk, l, i);
-            LOCAL const T *x = left + l / 8 * 8, *y = right + l % 8 * 8;
-            for (i32 s = 0; s < SBI_DEPTH; s++) {
-                UNROLL_LANE for (i32 i = 0; i < 8; i++) {
-                    UNROLL_LANE for (i32 j = 0; j < 8; j++) r[8 * i + j] = NAME(FMA)(x[i], y[j], r[8 * i + j]);
-                }
-                x += 64;
-                y += 64;
-            }
-            UNROLL_LANE for (i32 i = 0; i < 64; i++) ATI(chunk, l, i) = r[i];
-        }
-        PHASE_END
-        if ((p + SBI_DEPTH) % SBI_CHUNK == 0 || p + SBI_DEPTH >= end) {
-            PHASE(l, 64) {
-                UNROLL_LANE for (i32 i = 0; i < 64; i++) {
-                    ATI(run, l, i) = ATI(run, l, i) + ATI(chunk, l, i);
-                    ATI(chunk, l, i) = (T)0;
-                }
-            }
-            LANE_END
-        }
-    }
-    PHASE(l, 64) {
-        i32 i0 = l / 8 * 8, j0 = l % 8 * 8;
-        for (i32 i = i0; i < i0 + 8 && i < rows; i++) {
-            GLOBAL T *row = c + (slice * m + top + i) * n + side;
-            for (i32 j = j0; j < j0 + 8 && j < columns; j++) {
-                row[j] = NAME(sbi_product_end)(ATI(run, l, 8 * (i - i0) + j - j0), flags, alpha, (flags & SBI_BIAS) ? bias[side + j] : (T)0,
-                                               (flags & SBI_ACCUMULATE) ? row[j] : (T)0);
-            }
-        }
-    }
-    LANE_END
-}
+#define TILE 64
+#define TILE_KERNEL PRODUCT(k_gemm_tile64)
+#include "product_tile.h"
+
+#define TILE 128
+#define TILE_KERNEL PRODUCT(k_gemm_tile128)
+#include "product_tile.h"
 
 // A matrix and a vector: out[j] = the product of w's column j and x, 256 outputs a group, lanes are outputs. Output j
 // and step s of w stand at w[j * column + s * step]. bias has one value (bias_step 0) or one an output (1).

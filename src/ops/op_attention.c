@@ -13,6 +13,9 @@ enum { DEEPEST = 256, STRIP = 32, TILE = 256, RUN = 64 * TILE }; // as in attent
 // bound both are beyond any position, and small enough that no sum of them and a position overflows.
 static const int64_t no_ahead = INT64_C(1) << 61, no_behind = INT64_C(5) << 60;
 
+// Rows of a group where many lanes run at once, as in attention_tile.cl.
+static int64_t rows_of(sb_dtype dtype) { return dtype == SB_F64 ? 32 : 64; }
+
 static int64_t ahead_of(const sbi_op *op) { return op->n[6] ? 0 : no_ahead; }
 static int64_t behind_of(const sbi_op *op) { return op->n[9] && op->n[9] <= no_behind ? op->n[9] - 1 : no_behind; }
 
@@ -24,52 +27,83 @@ static sb_status attention_kernels(sb_context *ctx, const sbi_op *op, sb_error *
         SBI_OUT(op->out[1]),    SBI_OUT(op->out[2]),     SBI_INT(t),        SBI_INT(h),         SBI_INT(d),
         SBI_INT(s),             SBI_INT(g),              SBI_INT(first),    SBI_INT(keys),      SBI_INT(ahead_of(op)),
         SBI_INT(behind_of(op)), SBI_INT(prefix),         SBI_REAL(op->r[0])};
-    return sbi_launch(ctx, SBI_TYPED(op->in[0]->dtype, k_attention), b * h * ((t + 31) / 32), args, err);
+    const sb_dtype real = op->in[0]->dtype;
+    if (ctx->device->apart) return sbi_launch(ctx, SBI_TYPED(real, k_attention_tile), b * h * sbi_groups(t, rows_of(real)), args, err);
+    return sbi_launch(ctx, SBI_TYPED(real, k_attention), b * h * sbi_groups(t, STRIP), args, err);
+}
+
+// What belongs to rows, into work from `offset` on.
+static sb_status row_values(sb_context *ctx, const sbi_op *op, sb_array *work, int64_t offset, sb_error *err) {
+    const int64_t rows = op->n[0] * op->n[1] * op->n[2];
+    const sbi_arg args[] = {SBI_IN(op->in[4]), SBI_IN(op->in[7]), SBI_IN(op->in[5]), SBI_IN(op->in[6]), SBI_OUT(work), SBI_INT(offset), SBI_INT(rows),
+                            SBI_INT(op->n[3])};
+    return sbi_launch(ctx, SBI_TYPED(op->in[0]->dtype, k_attention_rows), rows, args, err);
+}
+
+// dq, and dk and dv of each head, where many lanes run at once.
+static sb_status backward_by_sides(sb_context *ctx, const sbi_op *op, sb_array *dk, sb_array *dv, sb_error *err) {
+    const int64_t *n = op->n;
+    int64_t b = n[0], t = n[1], h = n[2], d = n[3], s = n[4], g = n[5], first = n[7], keys = n[8], prefix = n[10];
+    sb_dtype real = op->in[0]->dtype;
+    sb_array *work = NULL;
+    sb_status status = sbi_scratch(ctx, real, 3 * b * t * h, &work, err);
+    if (status == SB_OK) status = row_values(ctx, op, work, 0, err);
+    for (int side = 0; side < 2 && status == SB_OK; side++) {
+        const sbi_arg args[] = {
+            SBI_IN(op->in[0]), SBI_IN(op->in[1]), SBI_IN(op->in[2]), SBI_IN(op->in[3]), SBI_IN(op->in[7]), SBI_IN(work), SBI_OUT(side ? dk : op->out[0]),
+            SBI_OUT(side ? dv : NULL), SBI_INT(b * h), SBI_INT(t), SBI_INT(h), SBI_INT(d), SBI_INT(s), SBI_INT(g), SBI_INT(first), SBI_INT(keys),
+            SBI_INT(ahead_of(op)), SBI_INT(behind_of(op)), SBI_INT(prefix), SBI_REAL(op->r[0])};
+        status = sbi_launch(ctx, SBI_TYPED(real, k_attention_tile_backward), b * h * sbi_groups(side ? s : t, rows_of(real)), args, err);
+    }
+    sb_array_free(work);
+    return status;
+}
+
+// The same by tiles of one chunk, diagonal by diagonal: each pair's score is made once.
+static sb_status backward_by_diagonals(sb_context *ctx, const sbi_op *op, sb_array *dk, sb_array *dv, sb_error *err) {
+    const int64_t *n = op->n;
+    int64_t b = n[0], t = n[1], h = n[2], d = n[3], s = n[4], g = n[5], first = n[7], keys = n[8], prefix = n[10];
+    sb_dtype real = op->in[0]->dtype;
+    sb_array *work = NULL;
+    int64_t tiles = (first + t - 1) / TILE - first / TILE + 1, others = s ? sbi_groups(s, TILE) : 1;
+    int64_t n_rows = b * t * h, turned = b * sbi_groups(s, STRIP) * STRIP * g * d, runs = 0, size;
+    bool one_run = first / RUN == (first + t - 1) / RUN && s <= RUN;
+    if (!one_run && !(sbi_multiply(b * h, t + 2 * s, &runs) && sbi_multiply(runs, d, &runs))) runs = INT64_MAX;
+    if (!sbi_add(2 * turned + 3 * n_rows, runs, &size)) size = INT64_MAX; // (too large for any memory)
+    sb_status status = sbi_scratch(ctx, real, size, &work, err);
+    for (int i = 1; i <= 2 && status == SB_OK; i++) {
+        const sbi_arg turn[] = {SBI_IN(op->in[i]), SBI_OUT(work), SBI_INT(i == 1 ? 0 : turned), SBI_INT(s), SBI_INT(g), SBI_INT(d)};
+        status = sbi_launch(ctx, SBI_TYPED(real, k_attention_turn), b * sbi_groups(s, STRIP) * g, turn, err);
+    }
+    if (status == SB_OK) status = row_values(ctx, op, work, 2 * turned, err);
+    for (int64_t diagonal = 0; diagonal < tiles + others - 1 && status == SB_OK; diagonal++) {
+        int64_t low = diagonal < others ? 0 : diagonal - others + 1, high = diagonal < tiles ? diagonal : tiles - 1;
+        const sbi_arg args[] = {
+            SBI_IN(op->in[0]), SBI_IN(op->in[1]), SBI_IN(op->in[3]), SBI_IN(op->in[7]), SBI_OUT(work), SBI_OUT(op->out[0]), SBI_OUT(dk), SBI_OUT(dv),
+            SBI_INT(b * h), SBI_INT(t), SBI_INT(h), SBI_INT(d), SBI_INT(s), SBI_INT(g), SBI_INT(first), SBI_INT(keys),
+            SBI_INT(ahead_of(op)), SBI_INT(behind_of(op)), SBI_INT(prefix), SBI_REAL(op->r[0]), SBI_INT(diagonal)};
+        status = sbi_launch(ctx, SBI_TYPED(real, k_attention_backward), b * h * (high - low + 1), args, err);
+    }
+    sb_array_free(work);
+    return status;
 }
 
 static sb_status attention_backward_kernels(sb_context *ctx, const sbi_op *op, sb_error *err) {
-    const sb_array *q = op->in[0], *k = op->in[1], *mask = op->in[3], *dy = op->in[7];
-    const int64_t *n = op->n;
-    int64_t b = n[0], t = n[1], h = n[2], d = n[3], s = n[4], g = n[5], first = n[7], keys = n[8], prefix = n[10];
+    int64_t b = op->n[0], t = op->n[1], h = op->n[2], d = op->n[3], s = op->n[4], g = op->n[5];
     int64_t heads = t ? h / g : 0; // without a query no head adds anything, however many there are
-    sb_dtype real = q->dtype;
-    sb_array *work = NULL;
-    sb_array *dk = NULL, *dv = NULL; // of each head, where several share a row of keys
+    const int64_t each[4] = {b, s, h, d};
+    sb_array *of_heads[3] = {NULL, NULL, NULL}; // dk and dv of each head, where several share a row of keys
     sb_status status = SB_OK;
-    if (b * t * h > 0) {
-        int64_t tiles = (first + t - 1) / TILE - first / TILE + 1, others = s ? sbi_groups(s, TILE) : 1;
-        int64_t each[4] = {b, s, h, d}, n_rows = b * t * h, turned = b * sbi_groups(s, STRIP) * STRIP * g * d, runs = 0, size;
-        bool one_run = first / RUN == (first + t - 1) / RUN && s <= RUN;
-        if (!one_run && !(sbi_multiply(b * h, t + 2 * s, &runs) && sbi_multiply(runs, d, &runs))) runs = INT64_MAX;
-        if (!sbi_add(2 * turned + 3 * n_rows, runs, &size)) size = INT64_MAX; // (too large for any memory)
-        if ((status = sbi_scratch(ctx, real, size, &work, err)) ||
-            (heads > 1 && ((status = sbi_array_new(ctx, real, 4, each, &dk, err)) || (status = sbi_array_new(ctx, real, 4, each, &dv, err)))))
-            goto done;
-        for (int i = 1; i <= 2; i++) {
-            const sbi_arg turn[] = {SBI_IN(op->in[i]), SBI_OUT(work), SBI_INT(i == 1 ? 0 : turned), SBI_INT(s), SBI_INT(g), SBI_INT(d)};
-            if ((status = sbi_launch(ctx, SBI_TYPED(real, k_attention_turn), b * sbi_groups(s, STRIP) * g, turn, err))) goto done;
-        }
-        const sbi_arg rows[] = {SBI_IN(op->in[4]), SBI_IN(dy), SBI_IN(op->in[5]), SBI_IN(op->in[6]), SBI_OUT(work), SBI_INT(2 * turned),
-                                SBI_INT(n_rows), SBI_INT(d)};
-        if ((status = sbi_launch(ctx, SBI_TYPED(real, k_attention_rows), n_rows, rows, err))) goto done;
-        for (int64_t diagonal = 0; diagonal < tiles + others - 1; diagonal++) {
-            int64_t low = diagonal < others ? 0 : diagonal - others + 1, high = diagonal < tiles ? diagonal : tiles - 1;
-            const sbi_arg args[] = {
-                SBI_IN(q), SBI_IN(k), SBI_IN(mask), SBI_IN(dy), SBI_OUT(work), SBI_OUT(op->out[0]), SBI_OUT(dk ? dk : op->out[1]),
-                SBI_OUT(dv ? dv : op->out[2]), SBI_INT(b * h), SBI_INT(t), SBI_INT(h), SBI_INT(d), SBI_INT(s), SBI_INT(g), SBI_INT(first),
-                SBI_INT(keys), SBI_INT(ahead_of(op)), SBI_INT(behind_of(op)), SBI_INT(prefix), SBI_REAL(op->r[0]), SBI_INT(diagonal)};
-            if ((status = sbi_launch(ctx, SBI_TYPED(real, k_attention_backward), b * h * (high - low + 1), args, err))) goto done;
-        }
+    for (int i = 1; i <= 2 && heads > 1 && b && status == SB_OK; i++) status = sbi_array_new(ctx, op->in[0]->dtype, 4, each, &of_heads[i], err);
+    if (status == SB_OK && b * t * h > 0)
+        status = (ctx->device->apart ? backward_by_sides : backward_by_diagonals)(ctx, op, heads > 1 ? of_heads[1] : op->out[1],
+                                                                                  heads > 1 ? of_heads[2] : op->out[2], err);
+    for (int i = 1; i <= 2 && heads != 1 && status == SB_OK; i++) {
+        const sbi_arg args[] = {SBI_IN(of_heads[i]), SBI_OUT(op->out[i]), SBI_INT(heads), SBI_INT(d)};
+        status = sbi_launch(ctx, SBI_TYPED(op->in[0]->dtype, k_attention_heads), b * s * g, args, err);
     }
-    for (int i = 1; i <= 2 && heads != 1; i++) {
-        const sb_array *each = i == 1 ? dk : dv;
-        const sbi_arg args[] = {SBI_IN(each), SBI_OUT(op->out[i]), SBI_INT(heads), SBI_INT(d)};
-        if ((status = sbi_launch(ctx, SBI_TYPED(real, k_attention_heads), b * s * g, args, err))) goto done;
-    }
-done:
-    sb_array_free(work);
-    sb_array_free(dk);
-    sb_array_free(dv);
+    sb_array_free(of_heads[1]);
+    sb_array_free(of_heads[2]);
     return status;
 }
 

@@ -35,7 +35,8 @@ typedef struct group_tile {
     int64_t rows, columns;
     sbi_kernel_id f32, f64, wide;
 } group_tile;
-static const group_tile group_tiles[] = {{64, 64, SBI_ID_k_gemm_tile_f32, SBI_ID_k_gemm_tile_f64, SBI_ID_k_gemm_tile_wide},
+static const group_tile group_tiles[] = {{128, 128, SBI_ID_k_gemm_tile128_f32, SBI_ID_k_gemm_tile128_f64, SBI_ID_k_gemm_tile128_wide},
+                                         {64, 64, SBI_ID_k_gemm_tile64_f32, SBI_ID_k_gemm_tile64_f64, SBI_ID_k_gemm_tile64_wide},
                                          {32, 32, SBI_ID_k_gemm_f32, SBI_ID_k_gemm_f64, SBI_ID_k_gemm_wide}};
 
 // What the kernels of products are launched with.
@@ -117,7 +118,7 @@ static sb_status gemm_kernels(sb_context *ctx, const sbi_op *op, sb_error *err) 
               p.k < RUN ? p.k : RUN, &p.rows, &p.columns);
     if (ctx->device->apart) {
         const group_tile *tile = group_tiles;
-        if (2 * p.m <= tile->rows || 2 * p.n <= tile->columns) tile++;
+        while (tile->rows > 32 && (2 * p.m <= tile->rows || 2 * p.n <= tile->columns)) tile++;
         p.kernel = wide ? tile->wide : c->dtype == SB_F64 ? tile->f64 : tile->f32;
         p.rows = tile->rows;
         p.columns = tile->columns;

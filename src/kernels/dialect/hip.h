@@ -23,7 +23,6 @@ typedef unsigned char uint8_t;
 
 #define UNROLL _Pragma("unroll")
 #define UNROLL_LANE UNROLL
-#define SBI_LANES_ARE_THREADS
 #define PREFETCH(p) (void)(p)
 #define AHEAD(p) (void)(p)
 #define ATOMIC_ADD(p, x) (void)__hip_atomic_fetch_add(p, x, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT)

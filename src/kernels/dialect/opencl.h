@@ -29,7 +29,6 @@ template <class A> A SBI_VALUE(A x) { return x; } // tools/cxx_text.py
 
 #define UNROLL __attribute__((opencl_unroll_hint))
 #define UNROLL_LANE UNROLL
-#define SBI_LANES_ARE_THREADS
 #define PREFETCH(p) (void)(p)
 #define AHEAD(p) (void)(p)
 #define ATOMIC_ADD(p, x) (void)atomic_add(p, x)
