@@ -26,6 +26,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
+import python_hostile
 import python_metrics
 import python_neighbors
 import samebits
@@ -1156,5 +1157,6 @@ if __name__ == "__main__":
     progress()
     command()
     errors()
+    python_hostile.run(check, list(classes()), some_data, made)
     estimator_checks()
     print(f"{passed} passed, 0 failed")
