@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Neighbours and DBSCAN beside scikit-learn's. A part of python_cases.py."""
+import pickle
+
 import numpy as np
+import scipy.sparse
 import sklearn.datasets
 from sklearn import cluster, neighbors
 
@@ -72,7 +75,44 @@ def clusters(check):
         check(DBSCAN(eps=0.6, min_samples=6).fit(X).digest() == whole.digest(), "threads")
 
 
+def taken_over(check):
+    rng = np.random.default_rng(3)
+    words, targets = np.array(["a", "b", "c"])[rng.integers(3, size=300)], rng.normal(size=(300, 2))
+    for kind in (np.float64, np.float32, np.int64):
+        X, Q = (rng.normal(size=(300, 3)) * 9).astype(kind), (rng.normal(size=(20, 3)) * 9).astype(kind)
+        for name, given in (("kd_tree", X), ("ball_tree", X), ("brute", scipy.sparse.csr_array(X))):
+            theirs, own = neighbors.NearestNeighbors(n_neighbors=4, radius=5.0, algorithm=name).fit(given), NearestNeighbors(n_neighbors=4, radius=5.0).fit(given)
+            taken = samebits.from_sklearn(theirs)
+            check(taken.n_samples_fit_ == 300 and taken.n_features_in_ == 3 and taken.effective_metric_ == "euclidean", "what is taken")
+            check(all(np.array_equal(a, b) for a, b in zip(taken.kneighbors(Q), own.kneighbors(Q))), f"{name}: taken over")
+            check(all(np.array_equal(a, b) for a, b in zip(taken.radius_neighbors(Q)[1], own.radius_neighbors(Q)[1])), f"{name}: a radius")
+        for weights in ("uniform", "distance"):
+            taken, own = samebits.from_sklearn(neighbors.KNeighborsClassifier(7, weights=weights).fit(X, words)), KNeighborsClassifier(7, weights=weights).fit(X, words)
+            check(np.array_equal(taken.predict(Q), own.predict(Q)) and np.array_equal(taken.predict_proba(Q), own.predict_proba(Q)) and np.array_equal(taken.classes_, own.classes_), "classes taken over")
+            for target in (targets, targets[:, 0], targets[:, :1]):
+                taken, own = samebits.from_sklearn(neighbors.KNeighborsRegressor(7, weights=weights).fit(X, target)), KNeighborsRegressor(7, weights=weights).fit(X, target)
+                check(taken.predict(Q).tobytes() == own.predict(Q).tobytes() and taken.predict(Q).shape == own.predict(Q).shape, "targets taken over")
+        for eps in (3.0, 1e-3):
+            theirs = cluster.DBSCAN(eps=eps).fit(X)
+            taken = samebits.from_sklearn(theirs)
+            check(np.array_equal(taken.labels_, theirs.labels_) and np.array_equal(taken.components_, theirs.components_) and np.array_equal(taken.core_sample_indices_, theirs.core_sample_indices_), "clusters taken over")
+            check(pickle.loads(pickle.dumps(taken)).digest() == taken.digest(), "clusters taken over, pickled")
+    far = np.abs(rng.normal(size=(9, 9)))
+    for fitted, words_of in (
+            (neighbors.KNeighborsClassifier().fit(X, np.stack([words, words], 1)), "2 columns of classes"), (neighbors.NearestNeighbors(metric="canberra").fit(X), "canberra"),
+            (neighbors.KNeighborsClassifier(weights=lambda d: d).fit(X, words), "weights"), (cluster.DBSCAN(metric="precomputed").fit(far), "precomputed"),
+            (neighbors.NearestNeighbors(metric=lambda a, b: 1.0).fit(X), "metric"), (neighbors.NearestNeighbors(metric_params={"w": [1, 2, 3]}).fit(X), "metric_params"),
+            (cluster.DBSCAN(metric_params={"w": [1, 2, 3]}, metric="minkowski", p=2).fit(X), "metric_params"), (neighbors.RadiusNeighborsClassifier().fit(X, words), "RadiusNeighborsClassifier")):
+        try:
+            samebits.from_sklearn(fitted)
+        except (ValueError, NotImplementedError) as error:
+            check(words_of in str(error), f"{error}")
+        else:
+            check(False, f"{fitted} was taken over")
+
+
 def run(check):
     nearest(check)
     votes(check)
     clusters(check)
+    taken_over(check)

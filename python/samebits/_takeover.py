@@ -9,6 +9,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 import sklearn
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
@@ -43,6 +44,26 @@ def _shown(fitted):
     return [value for value in fitted.statistics_.tolist() if value == value]
 
 
+def _rows(rows):
+    """Kept rows as the library has them: dense, float32 or float64."""
+    rows = rows.toarray() if scipy.sparse.issparse(rows) else np.asarray(rows)
+    return rows if rows.dtype == np.float32 else rows.astype(np.float64)
+
+
+def _searched(rows, fitted):
+    """The rows that neighbours are looked for among, where a metric of ours measures them."""
+    if fitted.metric_params:
+        raise _library.UnsupportedError("SB_ERR_UNSUPPORTED", "metric_params", f"{type(fitted).__name__} with metric_params {fitted.metric_params} cannot be taken over; without it can")
+    return _rows(rows)
+
+
+def _one_column(fitted):
+    """The numbers of the classes, where they are of one column."""
+    if fitted.outputs_2d_:
+        raise _library.UnsupportedError("SB_ERR_UNSUPPORTED", "fitted", f"{type(fitted).__name__} of {len(fitted.classes_)} columns of classes cannot be taken over; of one it can")
+    return fitted._y
+
+
 # class: (the attribute that has the type of the data, or None: float64; sizes but d; arrays whose attribute is not NAME_). A value is
 # a function of the fitted estimator. An array of the rows that is neither there nor here is left out: the library says if it may be.
 KINDS = {
@@ -51,6 +72,11 @@ KINDS = {
     "Lasso": ("coef_", {"t": _targets}, {"intercept": _intercept}),
     "ElasticNet": ("coef_", {"t": _targets}, {"intercept": _intercept}),
     "GaussianNB": (None, {}, {}),
+    "NearestNeighbors": ("_fit_X", {"n": lambda f: f.n_samples_fit_}, {"fit_x": lambda f: _searched(f._fit_X, f)}),
+    "KNeighborsClassifier": ("_fit_X", {"n": lambda f: f.n_samples_fit_, "c": lambda f: len(f.classes_)}, {"fit_x": lambda f: _searched(f._fit_X, f), "fit_y": _one_column}),
+    "KNeighborsRegressor": ("_fit_X", {"n": lambda f: f.n_samples_fit_, "t": lambda f: -1 if f._y.ndim == 1 else f._y.shape[1]},
+                            {"fit_x": lambda f: _searched(f._fit_X, f), "fit_y": lambda f: _rows(f._y).astype(_rows(f._fit_X).dtype)}),
+    "DBSCAN": ("components_", {"n": lambda f: len(f.labels_), "core": lambda f: len(f.core_sample_indices_)}, {"components": lambda f: _searched(f.components_, f)}),
     "MinMaxScaler": (None, {"n": lambda f: f.n_samples_seen_}, {}),
     "OneHotEncoder": (None, {"cats": lambda f: len([one for own in f.categories_ for one in own]), "out": lambda f: len(f.get_feature_names_out())}, {}),
     "OrdinalEncoder": (None, {"cats": lambda f: len([one for own in f.categories_ for one in own])}, {}),
