@@ -18,6 +18,7 @@ function(sbi_add_level level targets)
     foreach(type IN ITEMS f32 f64 wide)
       list(APPEND sources ${SBI_KERNEL_DIR}/tuned/gemm_tuned_${type}.c ${SBI_KERNEL_DIR}/tuned/gemv_tuned_${type}.c)
     endforeach()
+    list(APPEND sources ${SBI_KERNEL_DIR}/tuned/nearest_few_tuned_f32.c ${SBI_KERNEL_DIR}/tuned/nearest_few_tuned_f64.c)
     if("undefined" IN_LIST SANITIZERS AND NOT "fuzzer" IN_LIST SANITIZERS)
       # Unrolled, a file of these takes clang a minute to watch for signed overflow; as it stands, a third of a second.
       file(GLOB tuned ${SBI_KERNEL_DIR}/tuned/*.c)

@@ -87,9 +87,10 @@ void REF(ref_variance)(int64_t outer, int64_t count, int64_t inner, int64_t ddof
             for (int64_t j = 0; j < count; j++)
                 term[j] = (double)x[(o * count + j) * inner + i];
             double m = ref_mean(count, term);
-            double v = ref_spread(sizeof(REAL) == sizeof(double), count, term, m, (double)(count - ddof), root);
-            REAL y = (REAL)v;
-            out[o * inner + i] = REF_CANON(y);
+            if (out) {
+                REAL y = (REAL)ref_spread(sizeof(REAL) == sizeof(double), count, term, m, (double)(count - ddof), root);
+                out[o * inner + i] = REF_CANON(y);
+            }
             if (mean)
                 mean[o * inner + i] = m;
         }

@@ -44,7 +44,7 @@ double ref_total_f64(int64_t n, const double *x, int squared);
 // x[outer, count, inner]; out[outer, inner], of x's type or int64 (SB_ARGMAX, SB_ARGMIN).
 void ref_reduce_f32(sb_reduction kind, int64_t outer, int64_t count, int64_t inner, const float *x, void *out);
 void ref_reduce_f64(sb_reduction kind, int64_t outer, int64_t count, int64_t inner, const double *x, void *out);
-// The variance, or its root; mean (NULL is fine) in binary64.
+// The variance, or its root (NULL is fine); mean (NULL is fine) in binary64.
 void ref_variance_f32(int64_t outer, int64_t count, int64_t inner, int64_t ddof, int root, const float *x, float *out,
                       double *mean);
 void ref_variance_f64(int64_t outer, int64_t count, int64_t inner, int64_t ddof, int root, const double *x, double *out,

@@ -101,6 +101,7 @@ static sb_status reference_operation(const sbi_device *device, const sbi_op *op,
             ref_reduce_f32((sb_reduction)n[0], n[1], n[2], n[3], in[0], out[0]);
         return SB_OK;
     case SBI_OP_VARIANCE:
+        wide = op->in[0]->dtype == SB_F64;
         TYPED(ref_variance, n[1], n[2], n[3], n[4], n[5] != 0, in[0], out[0], out[1]);
         return SB_OK;
     case SBI_OP_TOTAL:

@@ -4,6 +4,7 @@
 //   FOLD_PARAMS          its inputs
 //   FOLD_TERM(i, j, o)   the term at flat index i, whose number on the axis is j, of the output at flat index o
 //   FOLD_AHEAD(WORD, i)  WORD (PREFETCH or AHEAD) of what the term at flat index i reads
+//   FOLD_NEEDS_OUTPUT    1 where the term reads something at o: columns that fill a vector then go row by row
 // That is the sum S of binary64 terms; its last level is divided, and may take the root. For another reduction also:
 //   FOLD_TYPE            the type of an accumulator
 //   FOLD_START           what an accumulator starts at
@@ -16,6 +17,9 @@
 // columns fit into one group the whole block is contiguous and so are 32 rows of accumulators.
 // total[outer, blocks, inner] is written where last is 0, else out[outer, inner] (of a sum: RN of the quotient by
 // divisor, or where last is 2 of its root).
+#ifndef FOLD_NEEDS_OUTPUT
+#define FOLD_NEEDS_OUTPUT 0
+#endif
 #ifndef FOLD
 #define FOLD_TYPE f64
 #define FOLD_START K(0.0)
@@ -54,7 +58,7 @@ KERNEL void FOLD_NAME(FOLD_PARAMS, GLOBAL FOLD_TYPE *RESTRICT total, GLOBAL T *R
             PHASE(l, sbi_lanes(lanes * w - c, 64)) { acc[c + l] = FOLD_START; } LANE_END
         }
         PHASE(l, 1) {} PHASE_END
-        if (inner < 64) { // 32 rows of terms lie as the accumulators do
+        if (inner < (FOLD_NEEDS_OUTPUT ? 8 : 64)) { // 32 rows of terms lie as the accumulators do
             for (i32 p = 0; p < n * w; p += 32 * w) {
                 i32 here = sbi_lanes(n * w - p, 32 * w);
                 for (i32 c = 0; c < here; c += 64) {
@@ -96,6 +100,7 @@ KERNEL void FOLD_NAME(FOLD_PARAMS, GLOBAL FOLD_TYPE *RESTRICT total, GLOBAL T *R
 #undef FOLD_TYPE
 #undef FOLD_START
 #undef FOLD_TERM
+#undef FOLD_NEEDS_OUTPUT
 #undef FOLD_AHEAD
 #undef FOLD
 #undef FOLD_TOTAL

@@ -38,6 +38,10 @@ FN f64 sbi_min_f64(f64 a, f64 b) {
 FN f32 sbi_size_f32(f32 x) { return FLOAT32(BITS32(x) & 0x7fffffffu); }
 FN f64 sbi_size_f64(f64 x) { return FLOAT64(BITS64(x) & 0x7fffffffffffffffu); }
 
+// The larger of two such sizes: as integers they are in the same order, with every NaN above infinity.
+FN f32 sbi_larger_size_f32(f32 a, f32 b) { return (i32)BITS32(a) < (i32)BITS32(b) ? b : a; }
+FN f64 sbi_larger_size_f64(f64 a, f64 b) { return (i64)BITS64(a) < (i64)BITS64(b) ? b : a; }
+
 // The words of a template: NAME(FMA)(a, b, c) is FMA_f32 or FMA_f64, and so on; U is the unsigned integer as wide as T.
 #define FMA_f32(a, b, c) FMA(a, b, c)
 #define FMA_f64(a, b, c) FMA64(a, b, c)

@@ -36,6 +36,7 @@
 #include "fold_block.h"
 
 #define FOLD_NAME NAME(k_deviation_block)
+#define FOLD_NEEDS_OUTPUT 1
 #define FOLD_PARAMS GLOBAL const T *RESTRICT x, GLOBAL const f64 *RESTRICT mean
 #define FOLD_TERM(i, j, o) sbi_scaled_square((f64)x[i], mean[o], K(1.0))
 #define FOLD_AHEAD(WORD, i) WORD(x + (i))
@@ -56,6 +57,7 @@
 #include "fold_block.h"
 
 #define FOLD_NAME NAME(k_scaled_block)
+#define FOLD_NEEDS_OUTPUT 1
 #define FOLD_PARAMS GLOBAL const T *RESTRICT x, GLOBAL const f64 *RESTRICT mean, GLOBAL const f64 *RESTRICT factor
 #define FOLD_TERM(i, j, o) sbi_scaled_square(x[i], mean[o], factor[o])
 #define FOLD_AHEAD(WORD, i) WORD(x + (i))
@@ -87,10 +89,10 @@
 #define FOLD_NAME NAME(k_largest_block)
 #define FOLD_PARAMS GLOBAL const T *RESTRICT x
 #define FOLD_TYPE T
-#define FOLD_START NAME(SBI_LEAST)
+#define FOLD_START ((T)0)
 #define FOLD_TERM(i, j, o) NAME(sbi_size)(x[i])
 #define FOLD_AHEAD(WORD, i) WORD(x + (i))
-#define FOLD(size, other) NAME(sbi_max)(size, other)
+#define FOLD(size, other) NAME(sbi_larger_size)(size, other)
 #define FOLD_TOTAL(a) NAME(sbi_canon)(a)
 #define FOLD_OUT(a) NAME(sbi_canon)(a)
 #include "fold_block.h"

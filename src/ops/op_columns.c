@@ -128,36 +128,49 @@ static sb_status sum_segments(sb_context *ctx, const sb_array *x, const sb_array
     return status;
 }
 
+// order[n]: the rows by label, ascending in each; from[k + 1]: where the rows of each label begin in it. A counting sort: each part
+// of the rows counts its labels, then places its rows after those of the parts before.
+static sb_status sort_labels(sb_context *ctx, const sb_array *labels, int64_t k, sb_array *order, int64_t *from, sb_error *err) {
+    const int64_t n = labels->size, least = 4096, rows = k < least / 4 ? least : 4 * k, groups = sbi_groups(n, 4 * rows), parts = 4 * groups;
+    sb_array *count = NULL;
+    int64_t *at = sbi_allocate(&ctx->allocator, parts * k, sizeof *at, err), place = 0;
+    sb_status status = at ? sbi_scratch(ctx, SB_I64, parts * k, &count, err) : SB_ERR_MEMORY;
+    const sbi_arg counting[] = {SBI_IN(labels), SBI_OUT(count), SBI_INT(n), SBI_INT(k), SBI_INT(rows)};
+    const sbi_arg placing[] = {SBI_IN(labels), SBI_OUT(count), SBI_OUT(order), SBI_INT(n), SBI_INT(k), SBI_INT(rows)};
+    if (status == SB_OK) status = sbi_launch(ctx, SBI_ID_k_label_count, groups, counting, err);
+    if (status == SB_OK) status = sbi_array_read(count, at, (size_t)(parts * k) * sizeof *at, err);
+    for (int64_t s = 0; s < k && status == SB_OK; s++) {
+        from[s] = place;
+        for (int64_t p = s; p < parts * k; p += k) {
+            const int64_t here = at[p];
+            at[p] = place;
+            place += here;
+        }
+    }
+    from[k] = place;
+    if (status == SB_OK) status = sbi_array_write(count, at, (size_t)(parts * k) * sizeof *at, err);
+    if (status == SB_OK) status = sbi_launch(ctx, SBI_ID_k_label_place, groups, placing, err);
+    sbi_array_free(count);
+    sbi_release(&ctx->allocator, at);
+    return status;
+}
+
 static sb_status segments_kernels(sb_context *ctx, const sbi_op *op, sb_error *err) {
     const sb_array *x = op->in[0], *weights = op->in[2];
     const int64_t n = op->n[N], d = op->n[D], k = op->n[K];
     sb_array *order = NULL;
-    int32_t *label = sbi_allocate(&ctx->allocator, n, sizeof *label, err);
-    int64_t *from = sbi_allocate(&ctx->allocator, k + 1, sizeof *from, err), *place = sbi_allocate(&ctx->allocator, n, sizeof *place, err);
-    int64_t *again = sbi_allocate(&ctx->allocator, k + 1, sizeof *again, err);
+    int64_t *from = sbi_allocate(&ctx->allocator, k + 1, sizeof *from, err), *again = sbi_allocate(&ctx->allocator, k + 1, sizeof *again, err);
     double *counts = sbi_allocate(&ctx->allocator, k, sizeof *counts, err);
-    sb_status status = label && from && place && again && counts ? SB_OK : SB_ERR_MEMORY;
-    if (status == SB_OK) status = sbi_array_read(op->in[1], label, (size_t)n * sizeof *label, err);
-    if (status != SB_OK) goto done;
-    for (int64_t i = 0; i < n; i++) from[label[i]]++;
-    for (int64_t s = 0, at = 0; s <= k; s++) {
-        const int64_t here = s < k ? from[s] : 0;
-        if (s < k) counts[s] = (double)here;
-        from[s] = again[s] = at;
-        at += here;
-    }
-    for (int64_t i = 0; i < n; i++) place[again[label[i]]++] = i;
+    sb_status status = from && again && counts ? sbi_scratch(ctx, SB_I64, n, &order, err) : SB_ERR_MEMORY;
+    if (status != SB_OK || (status = sort_labels(ctx, op->in[1], k, order, from, err))) goto done;
+    for (int64_t s = 0; s < k; s++) counts[s] = (double)(from[s + 1] - from[s]);
     for (int64_t s = 0; s <= k; s++) again[s] = from[s];
-    if ((status = sbi_scratch(ctx, SB_I64, n, &order, err)) || (status = sbi_array_write(order, place, (size_t)n * sizeof *place, err)) ||
-        (status = sum_segments(ctx, x, weights, order, from, k, d, op->out[0], err)))
-        goto done;
+    if ((status = sum_segments(ctx, x, weights, order, from, k, d, op->out[0], err))) goto done;
     status = weights ? sum_segments(ctx, weights, NULL, order, again, k, 1, op->out[1], err)
                      : sbi_array_write(op->out[1], counts, (size_t)k * sizeof *counts, err);
 done:
     sbi_array_free(order);
-    sbi_release(&ctx->allocator, label);
     sbi_release(&ctx->allocator, from);
-    sbi_release(&ctx->allocator, place);
     sbi_release(&ctx->allocator, again);
     sbi_release(&ctx->allocator, counts);
     return status;

@@ -61,6 +61,66 @@ sb_status sbi_fold_squares(sb_context *ctx, const sb_array *x, sb_array *out, sb
     return sbi_fold_run(ctx, &fold, NULL, out, err);
 }
 
+enum { FEW = 256, MANY = 1 << 20 }; // the columns that k_nearest_few holds; points whose numbers float32 holds
+
+// What k_nearest_few needs of the points c[m, d]: an origin in their middle, how far they are from it, half of the squares of that. The largest
+// square of all, a percent larger. All of it may be rounded as it comes: no bit of a result depends on it.
+static sb_status points_about(sb_context *ctx, const sb_array *c, sb_array *origin, sb_array *apart, sb_array *halves, double *largest, sb_error *err) {
+    const int64_t m = c->shape[0], d = c->shape[1];
+    const size_t item = sbi_dtype_size(c->dtype);
+    const bool narrow = c->dtype == SB_F32;
+    char *raw = sbi_allocate(&ctx->allocator, m * d + d + m, item, err); // the points, which become `apart`; the origin; `halves`
+    float *f = (float *)(void *)raw;
+    double *g = (double *)(void *)raw;
+    sb_status status = raw ? sbi_array_read(c, raw, (size_t)(m * d) * item, err) : SB_ERR_MEMORY;
+    *largest = 0.0;
+    for (int64_t j = 0; j < d && status == SB_OK; j++) {
+        double sum = 0.0;
+        for (int64_t p = 0; p < m; p++) sum += narrow ? (double)f[p * d + j] : g[p * d + j];
+        if (narrow) f[m * d + j] = (float)(sum / (double)m);
+        else g[m * d + j] = sum / (double)m;
+    }
+    for (int64_t p = 0; p < m && status == SB_OK; p++) {
+        double square = 0.0;
+        for (int64_t j = p * d; j < (p + 1) * d; j++) {
+            if (narrow) f[j] = f[m * d + j % d] - f[j];
+            else g[j] = g[m * d + j % d] - g[j];
+            square += narrow ? (double)f[j] * (double)f[j] : g[j] * g[j];
+        }
+        if (narrow) f[m * d + d + p] = (float)(0.5 * square);
+        else g[m * d + d + p] = 0.5 * square;
+        *largest = *largest != *largest || square <= *largest ? *largest : square; // (a NaN stays: nothing is certain)
+    }
+    *largest *= 1.01;
+    if (status == SB_OK) status = sbi_array_write(apart, raw, (size_t)(m * d) * item, err);
+    if (status == SB_OK) status = sbi_array_write(origin, raw + (size_t)(m * d) * item, (size_t)d * item, err);
+    if (status == SB_OK) status = sbi_array_write(halves, raw + (size_t)(m * d + d) * item, (size_t)m * item, err);
+    sbi_release(&ctx->allocator, raw);
+    return status;
+}
+
+static sb_status nearest_of_few(sb_context *ctx, const sbi_op *op, sb_error *err) {
+    const sb_array *x = op->in[0], *c = op->in[1];
+    const int64_t n = op->n[N], m = op->n[M], d = op->n[D];
+    const bool narrow = x->dtype == SB_F32;
+    const double u = narrow ? 0x1p-24 : 0x1p-53, eta = narrow ? 0x1p-149 : 0x1p-1074;
+    double largest = 0.0;
+    sb_array *origin = NULL, *apart = NULL, *halves = NULL;
+    sb_status status;
+    if ((status = sbi_scratch(ctx, x->dtype, d, &origin, err)) || (status = sbi_scratch(ctx, x->dtype, m * d, &apart, err)) ||
+        (status = sbi_scratch(ctx, x->dtype, m, &halves, err)) || (status = points_about(ctx, c, origin, apart, halves, &largest, err)))
+        goto done;
+    const sbi_arg args[] = {SBI_IN(x), SBI_IN(c), SBI_IN(origin), SBI_IN(apart), SBI_IN(halves), SBI_OUT(op->out[0]), SBI_OUT(op->out[1]),
+                            SBI_INT(n), SBI_INT(m), SBI_INT(d), SBI_INT(op->out[1] != NULL), SBI_REAL(largest),
+                            SBI_REAL(2.1 * (double)(d + 34) * u), SBI_REAL((double)(8 * d + 16) * eta), SBI_REAL(narrow ? 0x1p120 : 0x1p1000)};
+    status = sbi_launch(ctx, SBI_TYPED(x->dtype, k_nearest_few), sbi_groups(n, 64), args, err);
+done:
+    sbi_array_free(origin);
+    sbi_array_free(apart);
+    sbi_array_free(halves);
+    return status;
+}
+
 static sb_status nearest_kernels(sb_context *ctx, const sbi_op *op, sb_error *err) {
     const sb_array *x = op->in[0], *c = op->in[1];
     const int64_t n = op->n[N], m = op->n[M], d = op->n[D], size = (int64_t)1 << 18;
@@ -76,6 +136,7 @@ static sb_status nearest_kernels(sb_context *ctx, const sbi_op *op, sb_error *er
     sb_gemm_options turned = {.size = sizeof turned, .transpose_b = 1};
     sb_status status;
     if (n == 0) return SB_OK;
+    if (d <= FEW && m <= MANY) return nearest_of_few(ctx, op, err);
     if ((status = sbi_scratch(ctx, SB_F64, m, &points, err)) || (status = sbi_scratch(ctx, SB_F64, together, &norms, err)) ||
         (status = sbi_scratch(ctx, x->dtype, m * together, &product, err)) || (status = sbi_fold_squares(ctx, c, points, err)))
         goto done;

@@ -244,6 +244,7 @@ enum { DDOF = INNER + 1, ROOT };
 static sb_status variance_kernels(sb_context *ctx, const sbi_op *op, sb_error *err) {
     sb_array *mean = op->out[1], *own = NULL;
     sb_status status = SB_OK;
+    if (!op->out[0]) return mean_of(ctx, op->n, op->in[0], mean, err);
     if (!mean) {
         status = sbi_scratch(ctx, SB_F64, op->out[0]->size, &own, err);
         mean = own;
@@ -279,6 +280,17 @@ sb_status sbi_variance(sb_context *ctx, int axis, int64_t ddof, const sb_array *
 sb_status sbi_deviation(sb_context *ctx, int axis, int64_t ddof, const sb_array *x, sb_array *mean, sb_array *out,
                         sb_error *err) {
     return run_variance(ctx, axis, ddof, 1, x, mean, out, err);
+}
+
+sb_status sbi_mean(sb_context *ctx, int axis, const sb_array *x, sb_array *mean, sb_error *err) {
+    sbi_op op = {.id = SBI_OP_VARIANCE, .kernels = variance_kernels, .in = {x}, .out = {NULL, mean}};
+    sb_status status;
+    if ((status = sbi_check_real(x, "x", err)) || (status = sbi_check_dtype(mean, "mean", SB_F64, err)) ||
+        (status = check_axis(axis, x, mean, "mean", op.n, err)))
+        return status;
+    if (op.n[COUNT] == 0 && mean->size > 0)
+        return sbi_fail(err, SB_ERR_EMPTY, "x", "the mean of nothing: x has no element along the axis");
+    return sbi_run(ctx, &op, err);
 }
 
 static sb_status dot_kernels(sb_context *ctx, const sbi_op *op, sb_error *err) {

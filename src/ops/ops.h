@@ -10,7 +10,7 @@
 //               n = 1); r alpha. float64 c of float32 a, b: the widened product
 //   DOT         in a b; out out; n size
 //   REDUCE      in x; out out; n kind outer count inner (x seen as [outer, count, inner])
-//   VARIANCE    in x; out out mean; n 0 outer count inner ddof root (1: its root)
+//   VARIANCE    in x; out out mean; n 0 outer count inner ddof root (1: its root); without out the mean alone
 //   TOTAL       in x; n size squares (0: S(x), 1: S(x x)); result: *real_out
 //   BINARY      in a b; out out; n kind ndim shape[8] stride_a[8] stride_b[8] (elements; 0 where broadcast)
 //   SCALE       in x; out out; n size; r factor
@@ -151,6 +151,8 @@ sb_status sbi_copy(SBI_CTX, const sb_array *from, sb_array *to, sb_error *err);
 // What estimators need beyond that, without an exported form.
 // y = RN((x - a) / b), with `back` RN(x b + a): x, y real [n, d], a, b float64 [d] or NULL. y may be float64 where x is not.
 sb_status sbi_columns(SBI_CTX, const sb_array *x, const sb_array *a, const sb_array *b, int back, sb_array *y, sb_error *err);
+// mean float64: the binary64 mean (T2) along an axis, as sbi_variance has it.
+sb_status sbi_mean(SBI_CTX, int axis, const sb_array *x, sb_array *mean, sb_error *err);
 // Moments of the columns of x[n, d], out[5, d] float64: W = S(w); the mean S(w x) / W; S(w (x - mean)^2); the least and the greatest
 // number. NaN is absent. weights float64 [n] at least 0, 0: absent; NULL: 1 each. Where least is greatest, that is the mean.
 sb_status sbi_moments(SBI_CTX, const sb_array *x, const sb_array *weights, sb_array *out, sb_error *err);

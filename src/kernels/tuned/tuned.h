@@ -11,4 +11,6 @@
 #define k_gemv_f32 k_gemv_f32_tuned // gemv_tuned.h
 #define k_gemv_f64 k_gemv_f64_tuned
 #define k_gemv_wide k_gemv_wide_tuned
+#define k_nearest_few_f32 k_nearest_few_f32_tuned // nearest_few_tuned.h
+#define k_nearest_few_f64 k_nearest_few_f64_tuned
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Vectors for the tuned kernels: the few words they need, per instruction set and width of T (T_BITS 32 or 64). Data of
-// type IN, T itself or float32 to be widened, becomes T as it is loaded.
+// type IN, T itself or float32 to be widened, becomes T as it is loaded. vec_pick_less(a, b, x, y) is a < b ? x : y.
 #ifndef SBI_VECTOR_H
 #define SBI_VECTOR_H
 
@@ -22,10 +22,12 @@ enum { VECTOR_BYTES = 64 };
 typedef __m512 vec;
 static inline vec vec_fma(vec a, vec b, vec c) { return _mm512_fmadd_ps(a, b, c); }
 static inline vec vec_all(T x) { return _mm512_set1_ps(x); }
+static inline vec vec_pick_less(vec a, vec b, vec x, vec y) { return _mm512_mask_blend_ps(_mm512_cmp_ps_mask(a, b, _CMP_LT_OQ), y, x); }
 #else
 typedef __m512d vec;
 static inline vec vec_fma(vec a, vec b, vec c) { return _mm512_fmadd_pd(a, b, c); }
 static inline vec vec_all(T x) { return _mm512_set1_pd(x); }
+static inline vec vec_pick_less(vec a, vec b, vec x, vec y) { return _mm512_mask_blend_pd(_mm512_cmp_pd_mask(a, b, _CMP_LT_OQ), y, x); }
 #endif
 #elif defined(__AVX2__) && defined(__FMA__)
 #include <immintrin.h>
@@ -34,10 +36,12 @@ enum { VECTOR_BYTES = 32 };
 typedef __m256 vec;
 static inline vec vec_fma(vec a, vec b, vec c) { return _mm256_fmadd_ps(a, b, c); }
 static inline vec vec_all(T x) { return _mm256_set1_ps(x); }
+static inline vec vec_pick_less(vec a, vec b, vec x, vec y) { return _mm256_blendv_ps(y, x, _mm256_cmp_ps(a, b, _CMP_LT_OQ)); }
 #else
 typedef __m256d vec;
 static inline vec vec_fma(vec a, vec b, vec c) { return _mm256_fmadd_pd(a, b, c); }
 static inline vec vec_all(T x) { return _mm256_set1_pd(x); }
+static inline vec vec_pick_less(vec a, vec b, vec x, vec y) { return _mm256_blendv_pd(y, x, _mm256_cmp_pd(a, b, _CMP_LT_OQ)); }
 #endif
 #elif defined(__ARM_NEON)
 #include <arm_neon.h>
@@ -46,10 +50,12 @@ enum { VECTOR_BYTES = 16 };
 typedef float32x4_t vec;
 static inline vec vec_fma(vec a, vec b, vec c) { return vfmaq_f32(c, a, b); }
 static inline vec vec_all(T x) { return vdupq_n_f32(x); }
+static inline vec vec_pick_less(vec a, vec b, vec x, vec y) { return vbslq_f32(vcltq_f32(a, b), x, y); }
 #else
 typedef float64x2_t vec;
 static inline vec vec_fma(vec a, vec b, vec c) { return vfmaq_f64(c, a, b); }
 static inline vec vec_all(T x) { return vdupq_n_f64(x); }
+static inline vec vec_pick_less(vec a, vec b, vec x, vec y) { return vbslq_f64(vcltq_f64(a, b), x, y); }
 #endif
 #else
 #error "no tuned kernels for this instruction set"

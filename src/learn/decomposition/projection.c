@@ -5,12 +5,10 @@
 enum { BLOCK = 4096 };
 
 static sb_status column_means(sb_context *ctx, const sb_array *x, double *means, sb_error *err) {
-    sb_array *variance = NULL, *mean = NULL;
-    sb_status status = sbi_array_new(ctx, x->dtype, 1, &x->shape[1], &variance, err);
-    if (status == SB_OK) status = sbi_array_new(ctx, SB_F64, 1, &x->shape[1], &mean, err);
-    if (status == SB_OK) status = sbi_variance(ctx, 0, 0, x, mean, variance, err);
+    sb_array *mean = NULL;
+    sb_status status = sbi_array_new(ctx, SB_F64, 1, &x->shape[1], &mean, err);
+    if (status == SB_OK) status = sbi_mean(ctx, 0, x, mean, err);
     if (status == SB_OK) status = sbi_array_read(mean, means, (size_t)mean->size * sizeof *means, err);
-    sbi_array_free(variance);
     sbi_array_free(mean);
     return status;
 }
