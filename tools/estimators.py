@@ -344,7 +344,7 @@ def overview():
     lines = [head, "", "## The algorithms", "", "| class | name | kind | methods | takes |", "| --- | --- | --- | --- | --- |"]
     for a in sorted(algorithms(), key=lambda a: (a["module"], a["class"])):
         methods = ", ".join(m["name"] for m in a["methods"])
-        lines.append(f"| [`{a['module']}.{a['class']}`](estimators/{a['name']}.md) | `{a['name']}` | {a['kind']} | {methods} | {a['input'].replace(' ', ', ')} |")
+        lines.append(f"| [`{a['module']}.{a['class']}`](estimators/{a['name']}.md) | `{a['name']}` | {a['kind']} | {methods} | {', '.join(word for word in a['input'].split() if word != 'linear')} |")
     return "\n".join(lines + [""])
 
 

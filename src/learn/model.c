@@ -318,21 +318,30 @@ static int64_t width_of(const sb_model *model, const sbi_method_row *method) {
     return sbi_model_size(model, forth && strlen(forth->shape) > 2 ? forth->shape + 2 : "d"); // ("n out")
 }
 
+static sb_status all_finite(sb_context *ctx, const sb_array *x, bool *finite, sb_error *err) {
+    sb_array *most = NULL;
+    double *value = NULL;
+    *finite = true;
+    if (x->size == 0) return SB_OK;
+    sb_status status = sbi_scratch(ctx, x->dtype, 1, &most, err);
+    if (status != SB_OK) return status;
+    most->ndim = 0;
+    status = sbi_reduce(ctx, SB_NORM_MAX, SB_ALL, x, most, err);
+    if (status == SB_OK) status = sbi_read_reals(ctx, most, &value, err);
+    if (status == SB_OK) *finite = *value - *value == 0.0;
+    sbi_release(&ctx->allocator, value);
+    sbi_array_free(most);
+    return status;
+}
+
 // One pass for what is finite; only what is not is looked at number by number.
 static sb_status check_finite(sb_context *ctx, const sb_array *x, const char *name, bool nan, sb_error *err) {
-    sb_array *most = NULL;
     double *values = NULL;
     const char *found = NULL;
     int64_t at = 0;
-    sb_status status;
-    if (x->size == 0) return SB_OK;
-    if ((status = sbi_scratch(ctx, x->dtype, 1, &most, err))) return status;
-    most->ndim = 0;
-    if ((status = sbi_reduce(ctx, SB_NORM_MAX, SB_ALL, x, most, err)) || (status = sbi_read_reals(ctx, most, &values, err))) goto done;
-    if (values[0] - values[0] == 0.0) goto done;
-    sbi_release(&ctx->allocator, values);
-    values = NULL;
-    if ((status = sbi_read_reals(ctx, x, &values, err))) goto done;
+    bool finite = false;
+    sb_status status = all_finite(ctx, x, &finite, err);
+    if (status != SB_OK || finite || (status = sbi_read_reals(ctx, x, &values, err))) return status;
     for (int64_t i = 0; i < x->size && !found; i++) {
         at = i;
         if (values[i] != values[i] && !nan) found = "NaN";
@@ -343,10 +352,23 @@ static sb_status check_finite(sb_context *ctx, const sb_array *x, const char *na
         status = sbi_fail(err, SB_ERR_NONFINITE, name, "Input %s contains %s (row %lld, column %lld, from 0).", strcmp(name, "x") == 0 ? "X" : name, found, (long long)(at / width), (long long)(at % width));
     else if (found)
         status = sbi_fail(err, SB_ERR_NONFINITE, name, "Input %s contains %s (element %lld, from 0).", name, found, (long long)at);
-done:
     sbi_release(&ctx->allocator, values);
-    sbi_array_free(most);
     return status;
+}
+
+// Whether what is not finite in X shows in the result of this method (algorithms.def).
+static bool shows(const sb_model *model, const sbi_method_row *method) {
+    static const char *const names[] = {"predict", "decision_function", "transform", "inverse_transform"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(method->name, names[i]) == 0) return strcmp(method->dtype, "data") == 0 && sbi_row_has(model->algorithm.input, "linear");
+    return false;
+}
+
+// X of such a method, from its result.
+static sb_status check_shown(const sbi_call *call, sb_error *err) {
+    bool finite = false;
+    sb_status status = call->out && call->out->size > 0 ? all_finite(call->ctx, call->out, &finite, err) : SB_OK;
+    return status != SB_OK || finite ? status : check_finite(call->ctx, call->x, "x", false, err);
 }
 
 static sb_status check_rows(const sb_array *a, const char *name, int64_t n, sb_error *err) {
@@ -403,7 +425,7 @@ static sb_status check_data(const sb_data *data, const sbi_method_row *method, s
     if (known >= 0 && known != call->d)
         return sbi_fail(err, SB_ERR_SHAPE, "x", "X has %lld features, but %s is expecting %lld features as input", (long long)call->d,
                         name, (long long)known);
-    if ((status = check_finite(call->ctx, call->x, "x", sbi_row_has(input, "nan"), err))) return status;
+    if (!shows(call->model, method) && (status = check_finite(call->ctx, call->x, "x", sbi_row_has(input, "nan"), err))) return status;
     if (needs_y) {
         if (!data->y) return sbi_fail(err, SB_ERR_ARGUMENT, "y", "%s of %s requires y, and y is NULL", method->name, name);
         if (classes) {
@@ -607,6 +629,7 @@ sb_status sbi_model_call(sb_context *ctx, const sb_model *model, const char *met
     if ((status = with_settings(model, data->settings, &call.model, err)) || (status = check_data(data, row, &call, err))) goto done;
     for (int i = 0; i < count && status == SB_OK; i++) status = make_result(&call, row, i, -1, err);
     if (status == SB_OK) status = row->run(&call, err);
+    if (status == SB_OK && shows(model, row)) status = check_shown(&call, err);
     for (int i = 0; i < SBI_RESULTS; i++) {
         sb_array *result = i ? call.more[i - 1] : call.out;
         if (status == SB_OK && i < count)
