@@ -124,6 +124,8 @@ SB_API sb_dtype sb_array_dtype(const sb_array *a);
 SB_API int sb_array_ndim(const sb_array *a);
 SB_API const int64_t *sb_array_shape(const sb_array *a);
 SB_API int64_t sb_array_size(const sb_array *a); // elements
+// Its elements where they are, row-major, until the last array that shares them is freed; NULL where they are not in host memory.
+SB_API void *sb_array_data(sb_array *a);
 SB_API sb_status sb_array_read(const sb_array *a, void *to, size_t bytes, sb_error *err);    // bytes: exactly the array's
 SB_API sb_status sb_array_write(sb_array *a, const void *from, size_t bytes, sb_error *err); // likewise
 SB_API sb_status sb_array_copy(sb_context *ctx, const sb_array *from, sb_array *to, sb_error *err); // one dtype and shape; keeps bits

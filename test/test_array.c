@@ -91,7 +91,8 @@ static void test_views(void) {
 
     double memory[3] = {1, 2, 3};
     int64_t three = 3, none = 0;
-    CHECK(sb_array_wrap(ctx, SB_F64, 1, &three, memory, &a, &err) == SB_OK && (void *)a->data == (void *)memory, "wrap");
+    CHECK(sb_array_wrap(ctx, SB_F64, 1, &three, memory, &a, &err) == SB_OK && sb_array_data(a) == (void *)memory, "wrap");
+    CHECK(!sb_array_data(NULL), "the elements of no array");
     memory[1] = 7;
     double copy[3];
     CHECK(sb_array_read(a, copy, sizeof copy, &err) == SB_OK && copy[1] == 7, "a view of the caller's memory");

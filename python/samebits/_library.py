@@ -236,6 +236,29 @@ def to_numpy(handle):
     return out if ndim else out[()].item()
 
 
+class _Held:
+    """An array of the library that lives as long as the numpy array made of it."""
+
+    def __init__(self, handle, address, shape, dtype):
+        self.handle = handle
+        self.__array_interface__ = {"version": 3, "data": (address, False), "shape": shape, "typestr": dtype.str}
+
+    def __del__(self):
+        if lib:
+            lib.sb_array_free(self.handle)
+
+
+def adopt(handle):
+    """The same without a copy where the memory is the processor's; the array is numpy's from now on."""
+    ndim, shape, address = lib.sb_array_ndim(handle), lib.sb_array_shape(handle), lib.sb_array_data(handle)
+    if ndim and address:
+        return np.asarray(_Held(handle, address, tuple(shape[i] for i in range(ndim)), _BACK[lib.sb_array_dtype(handle)]))
+    try:
+        return to_numpy(handle)
+    finally:
+        lib.sb_array_free(handle)
+
+
 # ---- models
 
 
@@ -319,12 +342,8 @@ class Model:
         data = Data(x, y, weights, rows=rows, settings=settings)
         out = (ctypes.c_void_p * count)()
         check("sb_model_call_many", context(), self.here().handle, method.encode(), ctypes.byref(data.struct), count, out)
-        try:
-            results = tuple(to_numpy(handle) for handle in out)
-            return results if count > 1 else results[0]
-        finally:
-            for handle in out:
-                lib.sb_array_free(handle)
+        results = tuple(adopt(handle) for handle in out)
+        return results if count > 1 else results[0]
 
     def take(self, dtype, sizes, arrays, classes=None):
         """A fit that was made elsewhere: the type of its data, sizes by name, arrays by name, the names of classes as JSON."""
@@ -423,10 +442,7 @@ def metric(name, truth, prediction, weights=None, classes=0, settings=()):
                             settings=texts, setting_count=len(settings))
     out = ctypes.c_void_p()
     check("sb_metric", context(), name.encode(), ctypes.byref(data), ctypes.byref(out))
-    try:
-        return to_numpy(out)
-    finally:
-        lib.sb_array_free(out)
+    return adopt(out)
 
 
 def digest_arrays(arrays):

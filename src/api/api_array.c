@@ -59,6 +59,10 @@ int64_t sb_array_size(const sb_array *a) {
     return a ? a->size : 0;
 }
 
+void *sb_array_data(sb_array *a) {
+    return a && !a->storage->device->apart ? a->data : NULL;
+}
+
 sb_status sb_array_read(const sb_array *a, void *to, size_t bytes, sb_error *err) {
     NEED(a);
     if (bytes) NEED(to);
