@@ -744,4 +744,37 @@ FN f32 sbi_normal_f32(u32 u) {
     z = m == 0x47e8d521u ? FLOAT32(0x3f1486b3u) : z; // nearer to a tie than binary64 can tell
     return u >> 31 ? z : 0.0f - z;
 }
+
+// ---------------------------------------------------------------- in pairs
+
+// A device whose binary64 is integers (or whoever says SBI_PAIRS) takes the same values from pairs of float32.
+#if defined(SBI_F64_CLASS) || defined(SBI_PAIRS)
+#include "pairs.h"
+#define sbi_exp_f32 sbi_pair_exp_f32
+#define sbi_exp2_f32 sbi_pair_exp2_f32
+#define sbi_expm1_f32 sbi_pair_expm1_f32
+#define sbi_log_f32 sbi_pair_log_f32
+#define sbi_log1p_f32 sbi_pair_log1p_f32
+#define sbi_log2_f32 sbi_pair_log2_f32
+#define sbi_log10_f32 sbi_pair_log10_f32
+#define sbi_rsqrt_f32 sbi_pair_rsqrt_f32
+#define sbi_tanh_f32 sbi_pair_tanh_f32
+#define sbi_sin_near_f32 sbi_pair_sin_f32
+#define sbi_cos_near_f32 sbi_pair_cos_f32
+#define sbi_sin_f32 sbi_pair_sin_f32
+#define sbi_cos_f32 sbi_pair_cos_f32
+#define sbi_trig_is_far(x) 0u
+#define sbi_sigmoid_f32 sbi_pair_sigmoid_f32
+#define sbi_log_sigmoid_f32 sbi_pair_log_sigmoid_f32
+#define sbi_softplus_f32 sbi_pair_softplus_f32
+#define sbi_silu_f32 sbi_pair_silu_f32
+#define sbi_silu_grad_f32 sbi_pair_silu_grad_f32
+#define sbi_erf_f32 sbi_pair_erf_f32
+#define sbi_erfc_f32 sbi_pair_erfc_f32
+#define sbi_gelu_f32 sbi_pair_gelu_f32
+#define sbi_gelu_grad_f32 sbi_pair_gelu_grad_f32
+#define sbi_gelu_tanh_f32 sbi_pair_gelu_tanh_f32
+#define sbi_gelu_tanh_grad_f32 sbi_pair_gelu_tanh_grad_f32
+#define sbi_normal_f32 sbi_pair_normal_f32
+#endif
 #endif

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+// Written by tools/pairs.py: the constants of pairs.h. A number's words are high to low, a series' coefficients
+// highest first: those of one word, then those of two.
+#ifndef SBI_PAIR_CONSTANTS_H
+#define SBI_PAIR_CONSTANTS_H
+
+#define SBI_PAIR_LN2 0x1.62e43p-1f, -0x1.05c61p-29f, -0x1.950d88p-54f
+#define SBI_PAIR_LOG2_E 0x1.715476p0f, 0x1.4ae0cp-26f, -0x1.e8883p-52f
+#define SBI_PAIR_LOG10_2 0x1.344136p-2f, -0x1.ec10cp-27f, -0x1.0cee0ep-54f
+#define SBI_PAIR_LOG10_E 0x1.bcb7b2p-2f, -0x1.5b235ep-27f, -0x1.cd5954p-54f
+#define SBI_PAIR_HALF_PI 0x1.921fb6p0f, -0x1.777a5cp-25f, -0x1.ee59dap-50f
+#define SBI_PAIR_ERF_FIRST 0x1.20dd76p0f, -0x1.f7ac92p-25f, -0x1.7728e2p-51f
+#define SBI_PAIR_HALF_ROOT 0x1.6a09e6p-1f, 0x1.9fcef4p-27f, -0x1.b7ba68p-52f
+#define SBI_PAIR_QUARTER_ROOT 0x1.6a09e6p-2f, 0x1.9fcef4p-28f, -0x1.b7ba68p-53f
+#define SBI_PAIR_DENSITY 0x1.988454p-2f, -0x1.857936p-27f, 0x1.1a1f96p-55f
+#define SBI_PAIR_GELU_LINEAR 0x1.988454p0f, -0x1.857936p-25f, 0x1.1a1f96p-53f
+#define SBI_PAIR_GELU_CUBIC 0x1.2444f2p-4f, 0x1.49b16ap-29f, -0x1.42d908p-54f
+#define SBI_PAIR_SILU_ZERO -0x1.474974p0f, 0x1.bdf6fap-27f, 0x1.03945ap-53f
+#define SBI_PAIR_GELU_ZERO -0x1.80ead2p-1f, 0x1.a03fd4p-27f, -0x1.eec18cp-52f
+#define SBI_PAIR_GELU_TANH_ZERO -0x1.8142ap-1f, 0x1.85a06cp-27f, 0x1.a9ea48p-52f
+
+// Where each stands in the table; of a series also how many coefficients of one and of two words.
+#define SBI_PAIR_POWERS 0
+#define SBI_PAIR_LOG 128, 3, 5
+#define SBI_PAIR_SIN 141, 2, 5
+#define SBI_PAIR_COS 153, 3, 4
+#define SBI_PAIR_ERF 164, 2, 9
+#define SBI_PAIR_ERFC 184, 6, 13
+#define SBI_PAIR_SILU_GRAD 216, 6, 8
+#define SBI_PAIR_GELU_GRAD 238, 5, 9
+#define SBI_PAIR_GELU_TANH_GRAD 261, 6, 9
+#define SBI_PAIR_NORMAL_CENTRE_TOP 285
+#define SBI_PAIR_NORMAL_CENTRE_BOTTOM 304
+#define SBI_PAIR_NORMAL_TAIL_TOP 323
+#define SBI_PAIR_NORMAL_TAIL_BOTTOM 342
+
+// clang-format off
+TABLE f32 sbi_pair_constants[] = {
+    // 2^(j/64)
+    0x1p0f, 0.0f, 0x1.02c9a4p0f, -0x1.887fap-28f, 0x1.059b0ep0f, -0x1.9d4f52p-25f, 0x1.087452p0f,
+    -0x1.e2990ep-26f, 0x1.0b5586p0f, 0x1.9f3122p-25f, 0x1.0e3ec4p0f, -0x1.a585ccp-25f,
+    0x1.11301ep0f, -0x1.fdb496p-25f, 0x1.1429aap0f, 0x1.d525bcp-25f, 0x1.172b84p0f,
+    -0x1.c15742p-27f, 0x1.1a35bep0f, 0x1.6df96ep-25f, 0x1.1d4874p0f, -0x1.d2e8cap-25f,
+    0x1.2063b8p0f, 0x1.0c519ap-25f, 0x1.2387a6p0f, 0x1.ceac48p-25f, 0x1.26b456p0f, 0x1.789f38p-26f,
+    0x1.29e9ep0f, -0x1.5c0424p-25f, 0x1.2d285ap0f, 0x1.b900c2p-26f, 0x1.306fep0f, 0x1.4636e2p-25f,
+    0x1.33c08cp0f, -0x1.b37d2p-25f, 0x1.371a74p0f, -0x1.18aac6p-25f, 0x1.3a7db4p0f,
+    -0x1.634c02p-25f, 0x1.3dea64p0f, 0x1.824684p-25f, 0x1.4160a2p0f, 0x1.f72e2ap-28f, 0x1.44e086p0f,
+    0x1.8624b4p-30f, 0x1.486a2cp0f, -0x1.47d866p-25f, 0x1.4bfdaep0f, -0x1.593abcp-25f,
+    0x1.4f9b28p0f, -0x1.2c5a6cp-25f, 0x1.5342b6p0f, -0x1.2c561p-25f, 0x1.56f474p0f,
+    -0x1.295b04p-25f, 0x1.5ab07ep0f, -0x1.5bd5ecp-27f, 0x1.5e76f2p0f, -0x1.4a5bd6p-25f,
+    0x1.6247ecp0f, -0x1.f8b55p-25f, 0x1.662388p0f, 0x1.2a9112p-27f, 0x1.6a09e6p0f, 0x1.9fcef4p-26f,
+    0x1.6dfb24p0f, -0x1.cd72e8p-27f, 0x1.71f75ep0f, 0x1.1d8beep-25f, 0x1.75feb6p0f,
+    -0x1.37b306p-25f, 0x1.7a1148p0f, -0x1.829fdp-25f, 0x1.7e2f34p0f, -0x1.261634p-25f,
+    0x1.82589ap0f, -0x1.accc7cp-26f, 0x1.868d9ap0f, -0x1.2edb44p-26f, 0x1.8ace54p0f,
+    0x1.15506ep-27f, 0x1.8f1aeap0f, -0x1.baa232p-26f, 0x1.93737cp0f, -0x1.e64744p-25f,
+    0x1.97d82ap0f, -0x1.0d8d84p-31f, 0x1.9c4918p0f, 0x1.51f848p-27f, 0x1.a0c668p0f,
+    -0x1.2886a6p-26f, 0x1.a5503cp0f, -0x1.b83b54p-25f, 0x1.a9e6b6p0f, -0x1.50c048p-25f,
+    0x1.ae89fap0f, -0x1.a94b14p-26f, 0x1.b33a2cp0f, -0x1.ec3a82p-26f, 0x1.b7f77p0f,
+    -0x1.a09438p-25f, 0x1.bcc1eap0f, -0x1.f687c6p-25f, 0x1.c199bep0f, -0x1.3d56b2p-27f,
+    0x1.c67f12p0f, 0x1.cafa2ap-25f, 0x1.cb720ep0f, -0x1.8837ccp-27f, 0x1.d072d4p0f, 0x1.40f13p-25f,
+    0x1.d5818ep0f, -0x1.822dbcp-27f, 0x1.da9e6p0f, 0x1.ed9942p-27f, 0x1.dfc974p0f, -0x1.908c94p-25f,
+    0x1.e502eep0f, 0x1.e2cffep-26f, 0x1.ea4afap0f, 0x1.52486cp-27f, 0x1.efa1bep0f, 0x1.cc2b44p-25f,
+    0x1.f50766p0f, -0x1.246ebp-26f, 0x1.fa7c18p0f, 0x1.9e90d8p-28f,
+    // log
+    0x1.0c2c74p-3f, 0x1.0fbaacp-3f, 0x1.3b1c5ap-3f, 0x1.745cf8p-3f, 0x1.4d8104p-29f, 0x1.c71c72p-3f,
+    0x1.815ebcp-34f, 0x1.24924ap-2f, -0x1.b71448p-27f, 0x1.99999ap-2f, -0x1.99997p-28f,
+    0x1.555556p-1f, -0x1.555556p-26f,
+    // sin
+    -0x1.ab1366p-41f, 0x1.612178p-33f, -0x1.ae6454p-26f, -0x1.27828ep-55f, 0x1.71de3ap-19f,
+    0x1.516c52p-45f, -0x1.a01a02p-13f, 0x1.7f99bep-39f, 0x1.111112p-7f, -0x1.dddddep-32f,
+    -0x1.555556p-3f, 0x1.555556p-28f,
+    // cos
+    0x1.ab746ap-45f, -0x1.9394b4p-37f, 0x1.1eed8ep-29f, -0x1.27e4fcp-22f, 0x1.11df38p-47f,
+    0x1.a01a02p-16f, -0x1.7f98c2p-42f, -0x1.6c16c2p-10f, 0x1.27d27ep-35f, 0x1.555556p-5f,
+    -0x1.555556p-30f,
+    // erf
+    -0x1.e3bd28p-31f, 0x1.e74e76p-27f, -0x1.5e0e46p-23f, -0x1.d798cp-49f, 0x1.b9c97ap-20f,
+    0x1.6d5ap-45f, -0x1.f4d0dp-17f, 0x1.d8328cp-42f, 0x1.f9a31ap-14f, -0x1.260a72p-39f,
+    -0x1.c02db4p-11f, 0x1.26c45ep-37f, 0x1.565bcep-8f, -0x1.e502eap-33f, -0x1.b82ce4p-6f,
+    0x1.daf49ep-31f, 0x1.ce2f22p-4f, -0x1.7ef516p-30f, -0x1.812746p-2f, -0x1.606f3cp-27f,
+    // erfc
+    0x1.6cfb4ap-25f, -0x1.6ee17p-23f, -0x1.b27704p-22f, 0x1.02973cp-20f, 0x1.72f1a8p-19f,
+    -0x1.3df652p-18f, -0x1.251966p-16f, -0x1.b75cccp-41f, 0x1.fdf61cp-16f, -0x1.9b491p-41f,
+    0x1.c3252ap-14f, 0x1.fdb574p-39f, -0x1.2238ecp-12f, -0x1.6dac24p-37f, -0x1.1f78e2p-11f,
+    0x1.9ea60ap-36f, 0x1.8dae3ap-9f, 0x1.609e36p-40f, -0x1.3dd3e8p-10f, 0x1.df5802p-35f,
+    -0x1.b78994p-6f, 0x1.4bb10ap-33f, 0x1.e995f2p-4f, -0x1.c9d21cp-29f, -0x1.3deb22p-2f,
+    0x1.7d4456p-27f, 0x1.2e326ap-1f, -0x1.7443aap-26f, -0x1.c44c48p-1f, 0x1.c8ab92p-26f,
+    0x1.12f21ep0f, -0x1.13051p-27f,
+    // silu_grad
+    -0x1.2970d2p-25f, 0x1.c2de8p-21f, 0x1.3aed46p-19f, -0x1.8ab898p-19f, -0x1.f2d8a8p-16f,
+    -0x1.5723b6p-15f, 0x1.8574d2p-13f, -0x1.799f3p-38f, 0x1.a2a7cap-11f, 0x1.fe44fcp-36f,
+    0x1.098e92p-13f, 0x1.719bd2p-38f, -0x1.b0f82cp-8f, -0x1.26524p-34f, -0x1.f2d0e4p-7f,
+    0x1.a87acep-32f, 0x1.353eb6p-6f, -0x1.186b72p-31f, 0x1.2c5634p-3f, 0x1.63302cp-29f,
+    0x1.be141p-3f, 0x1.1814ap-29f,
+    // gelu_grad
+    0x1.d0c3eep-22f, -0x1.ffad78p-18f, -0x1.784b2p-17f, 0x1.6955ap-14f, 0x1.86c864p-13f,
+    -0x1.8680e8p-11f, 0x1.05786ap-37f, -0x1.258a6ep-9f, 0x1.e92744p-35f, 0x1.297b9ep-8f,
+    -0x1.35d6a8p-33f, 0x1.3e346ep-6f, -0x1.0bdcb6p-34f, -0x1.e40882p-7f, -0x1.13a9dcp-33f,
+    -0x1.d2fa4cp-4f, -0x1.7c7e86p-32f, -0x1.2a2efap-6f, 0x1.11e678p-32f, 0x1.8d9a94p-2f,
+    0x1.de3ac6p-30f, 0x1.b9d99p-2f, -0x1.69737ap-28f,
+    // gelu_tanh_grad
+    0x1.39484cp-19f, 0x1.7de99ep-18f, -0x1.0b747cp-16f, -0x1.250e38p-15f, 0x1.049332p-13f,
+    0x1.14bf44p-12f, -0x1.e63f28p-11f, -0x1.b9cd8ep-36f, -0x1.3d8d64p-9f, 0x1.0e674cp-36f,
+    0x1.58c9eep-8f, -0x1.1dee98p-33f, 0x1.427996p-6f, 0x1.b81978p-31f, -0x1.104a84p-6f,
+    0x1.23f33p-34f, -0x1.d2b774p-4f, 0x1.7371fcp-29f, -0x1.029616p-6f, 0x1.24f886p-34f,
+    0x1.8cd1a2p-2f, 0x1.65ffe6p-27f, 0x1.b8bacep-2f, -0x1.a6d28ep-27f,
+    // normal, centre: top
+    0.0f, -0x1.78361p14f, 0x1.4d7aa4p-12f, -0x1.decbeep16f, 0x1.3fc236p-11f, -0x1.098ff2p17f,
+    -0x1.3794bep-9f, -0x1.331ddcp15f, 0x1.bcd67p-10f, 0x1.65b422p12f, -0x1.6e4dep-14f,
+    0x1.114804p12f, -0x1.8a98eep-13f, 0x1.6ca7e2p9f, -0x1.86ab76p-16f, 0x1.8d321ep5f,
+    -0x1.463ca8p-22f, 0x1.35fd2p0f, 0x1.f6b7dep-25f,
+    // normal, centre: bottom
+    0.0f, 0x1.9a3298p13f, -0x1.2a9fbep-16f, 0x1.87dacap16f, 0x1.f62b6ap-9f, 0x1.757522p17f,
+    0x1.5bbf8ep-9f, 0x1.1a65acp17f, 0x1.e4fe5ap-9f, 0x1.995074p15f, 0x1.dc2724p-10f, 0x1.35ad2ep13f,
+    0x1.58006cp-12f, 0x1.f290f8p9f, -0x1.be0876p-16f, 0x1.92c9f2p5f, -0x1.132cd6p-21f, 0x1p0f, 0.0f,
+    // normal, tail: top
+    0.0f, 0x1.d97b0cp-16f, -0x1.a4ba48p-43f, 0x1.220676p-10f, -0x1.451724p-35f, 0x1.053a6ap-6f,
+    -0x1.51a22p-31f, 0x1.ddc40ap-4f, 0x1.0c231cp-30f, 0x1.f020aep-2f, -0x1.03ae8p-28f,
+    0x1.277c28p0f, -0x1.043b8cp-26f, 0x1.7366c6p0f, -0x1.3a81bp-25f, 0x1.79684ep-1f, 0x1.6b0fbp-27f,
+    0x1.67e7b6p-10f, -0x1.9aca2ep-36f,
+    // normal, tail: bottom
+    0.0f, 0x1.9d975cp-33f, -0x1.22c1bap-60f, 0x1.1dadccp-14f, 0x1.a19938p-39f, 0x1.4b9668p-9f,
+    -0x1.2c1758p-36f, 0x1.1516ccp-5f, -0x1.1fc57p-30f, 0x1.d339b4p-3f, -0x1.d770bap-28f,
+    0x1.be29a8p-1f, 0x1.f64fa8p-26f, 0x1.e5418p0f, -0x1.b875bcp-29f, 0x1.152c8cp1f,
+    -0x1.cc044cp-24f, 0x1p0f, 0.0f,
+};
+
+// 2/pi 2^-64 in base 2^32.
+TABLE u32 sbi_pair_two_over_pi[10] = {
+    0u, 0u, 0xa2f9836eu, 0x4e441529u, 0xfc2757d1u, 0xf534ddc0u, 0xdb629599u, 0x3c439041u,
+    0xfe5163abu, 0xdebbc561u,
+};
+
+// Inputs nearer to a tie than pairs can tell, in ascending order, each with its value; a power of two of them, made up with NaN.
+#define SBI_MEND_EXP 0, 0
+#define SBI_MEND_EXPM1 1, 5
+#define SBI_MEND_TANH 33, 4
+#define SBI_MEND_EXP2 49, 0
+#define SBI_MEND_LOG 50, 0
+#define SBI_MEND_LOG2 51, 0
+#define SBI_MEND_LOG10 52, 0
+#define SBI_MEND_LOG1P 53, 0
+#define SBI_MEND_SIN 54, 3
+#define SBI_MEND_COS 62, 3
+#define SBI_MEND_SIGMOID 70, 3
+#define SBI_MEND_SILU 78, 3
+#define SBI_MEND_SILU_GRAD 86, 3
+#define SBI_MEND_GELU_TANH 94, 4
+#define SBI_MEND_GELU_TANH_GRAD 110, 3
+#define SBI_MEND_SOFTPLUS 118, 0
+#define SBI_MEND_ERF 119, 0
+#define SBI_MEND_ERFC 120, 0
+#define SBI_MEND_GELU 121, 1
+#define SBI_MEND_GELU_GRAD 123, 1
+#define SBI_MEND_NORMAL 125, 5
+TABLE u32 sbi_pair_mends[] = {
+    // mends of exp
+    0xffffffffu, 0x7fc00000u,
+    // mends of expm1
+    0x33b504f3u, 0x33b504f3u, 0x34000000u, 0x34000001u, 0x34ca62c1u, 0x34ca62c3u, 0x3566c158u,
+    0x3566c15fu, 0x37b61385u, 0x37b61407u, 0x3a254e7au, 0x3a255bd3u, 0x3ae8f114u, 0x3ae92619u,
+    0x3be2927eu, 0x3be35b7cu, 0x3caa980fu, 0x3cac61f5u, 0x3cd96769u, 0x3cdc507fu, 0x3e35bec5u,
+    0x3e46df32u, 0x3e530603u, 0x3e6a5749u, 0xb675cbfcu, 0xb675cbdfu, 0xbcde0d30u, 0xbcdb11aeu,
+    0xbce43ec3u, 0xbce11845u, 0xbce7bfd7u, 0xbce48083u, 0xbcedd545u, 0xbcea69f0u, 0xbcf907feu,
+    0xbcf548bau, 0xffffffffu, 0x7fc00000u, 0xffffffffu, 0x7fc00000u, 0xffffffffu, 0x7fc00000u,
+    0xffffffffu, 0x7fc00000u, 0xffffffffu, 0x7fc00000u, 0xffffffffu, 0x7fc00000u, 0xffffffffu,
+    0x7fc00000u, 0xffffffffu, 0x7fc00000u, 0xffffffffu, 0x7fc00000u, 0xffffffffu, 0x7fc00000u,
+    0xffffffffu, 0x7fc00000u, 0xffffffffu, 0x7fc00000u, 0xffffffffu, 0x7fc00000u, 0xffffffffu,
+    0x7fc00000u,
+    // mends of tanh
+    0x3ac37de2u, 0x3ac37dd9u, 0x3bab6e65u, 0x3bab6dffu, 0x3bb5ecffu, 0x3bb5ec85u, 0x3bc8b605u,
+    0x3bc8b561u, 0x3c15f90eu, 0x3c15f7fcu, 0x3c2ba455u, 0x3c2ba2bau, 0x3c4e34b0u, 0x3c4e31e7u,
+    0x3c4ef942u, 0x3c4ef671u, 0x3c5a35d5u, 0x3c5a3288u, 0x3cd41b91u, 0x3cd40f70u, 0x3d7c3055u,
+    0x3d7bdee1u, 0xffffffffu, 0x7fc00000u, 0xffffffffu, 0x7fc00000u, 0xffffffffu, 0x7fc00000u,
+    0xffffffffu, 0x7fc00000u, 0xffffffffu, 0x7fc00000u,
+    // mends of exp2
+    0xbcf3a937u, 0x3f7ac6b1u,
+    // mends of log
+    0xffffffffu, 0x7fc00000u,
+    // mends of log2
+    0xffffffffu, 0x7fc00000u,
+    // mends of log10
+    0xffffffffu, 0x7fc00000u,
+    // mends of log1p
+    0x3efd81adu, 0x3ecdeee1u,
+    // mends of sin
+    0x46199998u, 0xbeb1fa5du, 0x58dfb085u, 0xbf5585aeu, 0x5a935f4cu, 0x3f5f0fa8u, 0x6446cec0u,
+    0xbf6995bdu, 0x7a5aacdbu, 0x3eda83bbu, 0xffffffffu, 0x7fc00000u, 0xffffffffu, 0x7fc00000u,
+    0xffffffffu, 0x7fc00000u,
+    // mends of cos
+    0x46f85a22u, 0xbf4232b9u, 0x52d9d3feu, 0xbf5e187bu, 0x59443c0au, 0x3f425f62u, 0x5a8c921bu,
+    0x3f5ea913u, 0x7908cd73u, 0x3f798bb5u, 0xffffffffu, 0x7fc00000u, 0xffffffffu, 0x7fc00000u,
+    0xffffffffu, 0x7fc00000u,
+    // mends of sigmoid
+    0x3ab89c02u, 0x3f001713u, 0x3d0cab6au, 0x3f02329fu, 0x3d21bc81u, 0x3f0286dcu, 0xba928601u,
+    0x3effdb5fu, 0xbda363f4u, 0x3ef5cb23u, 0xffffffffu, 0x7fc00000u, 0xffffffffu, 0x7fc00000u,
+    0xffffffffu, 0x7fc00000u,
+    // mends of silu
+    0x3c258598u, 0x3ba65ba3u, 0x3e956e2du, 0x3e2b153eu, 0xbc258598u, 0xbba4af8du, 0xbee08388u,
+    0xbe301009u, 0xc0a8fb13u, 0xbcdb094au, 0xc12f3d14u, 0xb9492799u, 0xffffffffu, 0x7fc00000u,
+    0xffffffffu, 0x7fc00000u,
+    // mends of silu_grad
+    0x3a389c01u, 0x3f001713u, 0x3a928602u, 0x3f0024a1u, 0x3b0c2507u, 0x3f004613u, 0x3c50e9b3u,
+    0x3f01a1d1u, 0x3f76b1dbu, 0x3f6a9e37u, 0xbb66249fu, 0x3eff19dbu, 0xbe57dd15u, 0x3eca6e5fu,
+    0xffffffffu, 0x7fc00000u,
+    // mends of gelu_tanh
+    0x3b9377a9u, 0x3b13ff37u, 0x3b97333au, 0x3b17c1bbu, 0x3bff7e12u, 0x3b808a7bu, 0x3c9bda7eu,
+    0x3c1e381bu, 0xbb9377a9u, 0xbb12f01bu, 0xbb97333au, 0xbb16a4b9u, 0xbc9bda7eu, 0xbc197ce1u,
+    0xc0773385u, 0xb90b96f9u, 0xc0a103efu, 0xb4466f4au, 0xc0d3541cu, 0xaa69e369u, 0xffffffffu,
+    0x7fc00000u, 0xffffffffu, 0x7fc00000u, 0xffffffffu, 0x7fc00000u, 0xffffffffu, 0x7fc00000u,
+    0xffffffffu, 0x7fc00000u, 0xffffffffu, 0x7fc00000u,
+    // mends of gelu_tanh_grad
+    0x39c45bedu, 0x3f001395u, 0x3aa7d261u, 0x3f0042f3u, 0xbbe90e5eu, 0x3efd1834u, 0xbeb372deu,
+    0x3e6d198fu, 0xc08cb8eeu, 0xb852c426u, 0xc0ccfed5u, 0xad95490cu, 0xc0dcccf7u, 0xa9c55826u,
+    0xffffffffu, 0x7fc00000u,
+    // mends of softplus
+    0x39ea41d0u, 0x3f3180bdu,
+    // mends of erf
+    0xffffffffu, 0x7fc00000u,
+    // mends of erfc
+    0x400df51au, 0x3adfd6edu,
+    // mends of gelu
+    0x3e493cc6u, 0x3de896f5u, 0xbe493cc6u, 0xbda9e297u,
+    // mends of gelu_grad
+    0xbf998119u, 0xbdf166efu, 0xbf9e272bu, 0xbdf8badfu,
+    // mends of normal
+    0x03991d62u, 0xc00c8716u, 0x03e3c49bu, 0xc00a8f34u, 0x0693510au, 0xbff9642du, 0x0bfa3726u,
+    0xbfd6a2beu, 0x1012d25au, 0xbfc411aeu, 0x129b6c3du, 0xbfba611du, 0x1310930eu, 0xbfb8bd33u,
+    0x151d3c3fu, 0xbfb1bd9du, 0x1d850445u, 0xbf9970ebu, 0x1f0ec863u, 0xbf958eafu, 0x20f8a25eu,
+    0xbf90e905u, 0x244553a5u, 0xbf895129u, 0x27e5a16cu, 0xbf817e72u, 0x2ae8e35eu, 0xbf76b05du,
+    0x2d83f8adu, 0xbf6c7e39u, 0x2d942410u, 0xbf6c4025u, 0x39ce537au, 0xbf40b340u, 0x47e8d521u,
+    0xbf1486b3u, 0x4a50d042u, 0xbf0d720au, 0x55ad8c56u, 0xbedaa372u, 0x58f05fa5u, 0xbec8dbb7u,
+    0x5ca78c07u, 0xbeb4e3d0u, 0x60f89d97u, 0xbe9e077bu, 0x68358359u, 0xbe70bd64u, 0x76fcd592u,
+    0xbdb4f5deu, 0xffffffffu, 0x7fc00000u, 0xffffffffu, 0x7fc00000u, 0xffffffffu, 0x7fc00000u,
+    0xffffffffu, 0x7fc00000u, 0xffffffffu, 0x7fc00000u, 0xffffffffu, 0x7fc00000u, 0xffffffffu,
+    0x7fc00000u,
+};
+// clang-format on
+#endif
