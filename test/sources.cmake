@@ -36,6 +36,7 @@ sbi_test(soft64)
 sbi_test(residual)
 sbi_program(pairs)
 add_test(NAME pairs COMMAND test_pairs ${CMAKE_SOURCE_DIR}/references/hard-cases.tsv)
+add_test(NAME pairs_sabotaged COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/test/test_pairs_sabotaged.py ${CMAKE_SOURCE_DIR})
 add_test(NAME soft64_proved COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/tools/soft64.py --check)
 add_test(NAME soft64_sabotaged COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/test/test_soft64_sabotaged.py ${CMAKE_SOURCE_DIR})
 sbi_test(function mpfr gmp)
@@ -138,7 +139,7 @@ if(TARGET samebits_python)
 endif()
 
 # What `make check` leaves to `make test`, so that it stays under two minutes on two cores.
-set_tests_properties(reference lanes kill verify exhaustion faults sort opencl memory_stress soft64_sabotaged PROPERTIES LABELS slow)
+set_tests_properties(reference lanes kill verify exhaustion faults sort opencl memory_stress soft64_sabotaged pairs_sabotaged PROPERTIES LABELS slow)
 foreach(name IN ITEMS lanes devices kill verify python reference exhaustion cuda) # the long ones begin first
   if(TEST ${name})
     set_tests_properties(${name} PROPERTIES COST 100)
