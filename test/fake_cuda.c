@@ -5,7 +5,8 @@
 //   FAKE_FAIL=Allocate:3   the third call of that entry fails with the code for no memory (of another entry: with 999)
 //   FAKE_LOST=Launch:20    from that call on everything in a context fails with the code for a kernel that failed
 //   FAKE_MEMORY=67108864   so much memory in all
-//   FAKE_CHIP=gfx942       the chip whose code objects are taken (others: code 209); of none else
+//   FAKE_CHIP=gfx942       the chip whose code objects are taken (others: code 209); of none else. sm_86: cubins of the same
+//                          generation that are no newer
 //   FAKE_FLUSH=1           subnormals are flushed: a device that must be refused
 //   FAKE_COUNT=FILE        the calls of every entry, when the program ends
 #include "cuda_entries.h"
@@ -35,7 +36,7 @@ static long calls[ENTRIES];
 static const uintptr_t away = (uintptr_t)1 << 62;
 enum { SIZE_ROOM = 64 }; // before an array, for its size
 static _Thread_local int depth;
-static long arrays, modules, retained, lost;
+static long arrays, modules, retained, lost, cubins, cubin_chip;
 static size_t held; // bytes
 
 static size_t whole(void) {
@@ -47,6 +48,7 @@ static void tell(void) {
     FILE *file = fopen(getenv("FAKE_COUNT"), "w");
     if (!file) return;
     for (int i = 0; i < ENTRIES; i++) fprintf(file, "%s %ld\n", words[i], __atomic_load_n(&calls[i], __ATOMIC_RELAXED));
+    fprintf(file, "cubins %ld of %ld\n", cubins, cubin_chip);
     fprintf(file, "left %ld %ld %ld\n", arrays, modules, retained);
     fclose(file);
 }
@@ -94,6 +96,12 @@ int fake_Name(char *name, int size, int device) {
     return 0;
 }
 int fake_Memory(size_t *bytes, int device) { (void)device; *bytes = whole(); return count(AT_Memory); }
+int fake_Attribute(int *value, int attribute, int device) {
+    COUNTED(Attribute);
+    rule(attribute == FAKE_NAME(CUDA_UNITS, HIP_UNITS) && device >= 70 && device < 72, "another attribute, or device");
+    *value = 4;
+    return 0;
+}
 int fake_Retain(void **context, int device) {
     COUNTED(Retain);
     retained++;
@@ -206,18 +214,34 @@ static int holds(const char *bytes, size_t size, const char *word) {
     return 0;
 }
 
+#ifndef FAKE_HIP
+// Whether a cubin is for this chip. Its number stands in the second byte of the flags, up to the seventh form of such files in the first.
+static int cubin_fits(const unsigned char *image, uint32_t flags) {
+    const char *chip = getenv("FAKE_CHIP");
+    const long here = chip && strncmp(chip, "sm_", 3) == 0 ? atol(chip + 3) : 0, its = flags >> (image[8] >= 8 ? 8 : 0) & 0xff;
+    if (its / 10 != here / 10 || its > here) return 0;
+    cubins++;
+    cubin_chip = its;
+    return 1;
+}
+#endif
+
 // Which file's code object this is, by the names in it; NULL: another chip's.
 static const char *object_of(const char *image) {
-    static const struct { const char *chip; uint32_t machine; } chips[] = {{"gfx90a", 0x3f}, {"gfx942", 0x4c}, {"gfx1100", 0x41}, {"gfx1201", 0x4e}};
-    const char *chip = getenv("FAKE_CHIP");
     uint64_t sections;
     uint32_t flags;
     uint16_t size, number;
     memcpy(&sections, image + 40, 8), memcpy(&flags, image + 48, 4), memcpy(&size, image + 58, 2), memcpy(&number, image + 60, 2);
     const size_t whole_size = (size_t)sections + (size_t)size * number;
+#ifdef FAKE_HIP
+    static const struct { const char *chip; uint32_t machine; } chips[] = {{"gfx90a", 0x3f}, {"gfx942", 0x4c}, {"gfx1100", 0x41}, {"gfx1201", 0x4e}};
+    const char *chip = getenv("FAKE_CHIP");
     size_t i = 0;
     while (i < sizeof chips / sizeof *chips && chip && strcmp(chip, chips[i].chip) != 0) i++;
     if (!chip || i == sizeof chips / sizeof *chips || (flags & 0xff) != chips[i].machine) return NULL;
+#else
+    if (!cubin_fits((const unsigned char *)image, flags)) return NULL;
+#endif
     for (int file = 0; file < SBI_KERNEL_FILES; file++)
         if (holds(image, whole_size, sbi_kernel_infos[sbi_kernel_firsts[file]].name)) return files[file];
     rule(0, "a code object without kernels");

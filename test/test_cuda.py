@@ -15,6 +15,7 @@ import checks
 from checks import check
 
 BUILD = pathlib.Path(sys.argv[1]).resolve()
+PRODUCTS = "gemm_nn,gemm_nt_f64,gemm_tn,gemm_tt_f64,gemm_end,gemm_deep_end,gemm_chunks,gemm_runs,gemm_no_k,gemm_batch,gemm_self,gemm_wide"
 KINDS = {"cuda": ("NVIDIA", "libcuda.so.1", "libnvrtc.so"), "hip": ("AMD", "libamdhip64.so", "libhiprtc.so")}
 
 
@@ -25,12 +26,16 @@ if "--codes" in sys.argv:
             place.mkdir()
             (place / driver).symlink_to(BUILD / f"libfake_{kind}.so")
             counts = pathlib.Path(folder, "counts")
-            for chip in ("gfx90a", "gfx942", "gfx1100", "gfx1201") if kind == "hip" else ("",):
+            has = lambda chip: f'"{chip}"' in (BUILD / "generated/codes.c").read_text()  # noqa: E731
+            newer = {"": "0", "sm_75": "0", "sm_86": "80", "sm_89": "89", "sm_90": "90", "sm_121": "120"} if has("sm_120") else {"": "0"}
+            for chip in ("gfx90a", "gfx942", "gfx1100", "gfx1201") if kind == "hip" else newer:
                 told = subprocess.run([BUILD / "samebits", "verify", "--quick", "--device", f"{kind}:0", "--quiet"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                                       env={**os.environ, "LD_LIBRARY_PATH": str(place), "FAKE_COUNT": str(counts), "FAKE_CHIP": chip, "SAMEBITS_CACHE": ""})
                 check(told.returncode == 0 and " 0 DIVERGENT, 0 REFUSED, 0 ABSENT" in told.stdout, f"{kind} {chip}: {told.stdout[-400:]}")
                 lines = dict(line.split(" ", 1) for line in counts.read_text().splitlines())
                 check(lines["Compile"] == "0" and lines["left"] == "0 0 0" and int(lines["Load"]) > 10, f"{kind} {chip}: {lines}")
+                taken, of = lines["cubins"].split(" of ")
+                check(of == newer.get(chip, "0") and (int(taken) > 10) == (of != "0"), f"{kind} {chip}: {taken} cubins of {of}")
         # AMD's driver on a chip that the library has no code for, and no compiler (libamdhip64 holds one: it fails).
         told = subprocess.run([BUILD / "samebits", "verify", "--device", "hip:0", "--lanes", "exp", "--quiet"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                               env={**os.environ, "LD_LIBRARY_PATH": str(pathlib.Path(folder, "hip")), "FAKE_CHIP": "gfx803", "FAKE_FAIL": "Create:1", "SAMEBITS_CACHE": ""})
@@ -67,6 +72,12 @@ with tempfile.TemporaryDirectory() as folder:
         lines = dict(line.split(" ", 1) for line in counts.read_text().splitlines())
         check(lines["left"] == "0 0 0", f"arrays, modules, contexts left: {lines['left']}")
         check(int(lines["Push"]) == int(lines["Pop"]) and int(lines["Compile"]) <= 22 and int(lines["Launch"]) > 100, lines)
+        # Each shape of a product's tile, whatever the table says; another is refused.
+        for tile in ("32", "64", "128"):
+            told = verify(f"{kind}:0", PRODUCTS, SAMEBITS_TILE=tile, **paths)
+            check(told.returncode == 0 and " 0 DIVERGENT, 0 REFUSED, 0 ABSENT" in told.stdout, f"tiles of {tile}: {told.stdout[-400:]}{told.stderr}")
+        told = verify(f"{kind}:0", "exp", SAMEBITS_TILE="96", **paths)
+        check(told.returncode == 2 and 'SAMEBITS_TILE: "96" is not 32, 64 or 128' in told.stderr, told.stderr)
         # What was compiled is kept: a second process compiles nothing, one whose cache is not whole, or not taken, compiles anew.
         cache = pathlib.Path(folder, f"cache-{kind}")
         def compiled(**environment):

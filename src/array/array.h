@@ -32,6 +32,7 @@ struct sb_context {
     sbi_pool *pool;
     const sbi_device *device;
     const struct sbi_kernel_table *kernels; // the CPU level that runs
+    int tile; // SAMEBITS_TILE: the side of a product's tile on a device that has several, 0: as op_gemm.c's table says
     struct sbi_trace_branch *trace; // where the lines of the operations go; NULL: nowhere
     // Tests: called after every operation when set, before its result is traced. Also on contexts shared from this one.
     void (*watch)(void *user, sb_context *ctx, const struct sbi_op *op);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The context: which device, which level of its kernels, how many threads, whose memory. What options leave open, the
-// environment decides (SAMEBITS_DEVICE, SAMEBITS_ISA, SAMEBITS_THREADS, SAMEBITS_TRACE), then the machine. No bit depends on any of it.
+// environment decides (SAMEBITS_DEVICE, SAMEBITS_ISA, SAMEBITS_THREADS, SAMEBITS_TILE, SAMEBITS_TRACE), then the machine. No bit depends on any of it.
 #include "array.h"
 #include "trace.h"
 
@@ -74,6 +74,20 @@ static sb_status choose_threads(int option, int *out, sb_error *err) {
     return SB_OK;
 }
 
+static sb_status choose_tile(int *out, sb_error *err) {
+    static const int all[] = {32, 64, 128};
+    const setting asked = choose(NULL, NULL, "SAMEBITS_TILE");
+    char text[80];
+    *out = 0;
+    for (size_t i = 0; i < sizeof all / sizeof *all && asked.value; i++) {
+        snprintf(text, sizeof text, "%d", all[i]);
+        if (strcmp(asked.value, text) == 0) *out = all[i];
+    }
+    if (!asked.value || *out) return SB_OK;
+    sbi_escape(asked.value, strlen(asked.value), text, sizeof text);
+    return sbi_fail(err, SB_ERR_ARGUMENT, asked.source, "%s: \"%s\" is not 32, 64 or 128", asked.source, text);
+}
+
 // A file of its own a context: the variable names the first context's, the others' are FILE.2, FILE.3 ...
 static sb_status begin_trace(sb_context **ctx, const char *option, sb_error *err) {
     static atomic_uint serial; // no bit depends on it
@@ -95,8 +109,12 @@ static sb_status begin_trace(sb_context **ctx, const char *option, sb_error *err
 // On the device given, or NULL: on the one that name, the environment or nobody asks for.
 static sb_status make(const sbi_allocator *allocator, const sbi_device *device, const char *name, const sbi_kernel_table *kernels,
                       int threads, sb_context **out, sb_error *err) {
+    int tile = 0;
+    const sb_status refused = choose_tile(&tile, err);
+    if (refused != SB_OK) return refused;
     sb_context *ctx = sbi_allocate(allocator, 1, sizeof *ctx, err);
     if (!ctx) return SB_ERR_MEMORY;
+    ctx->tile = tile;
     ctx->allocator = *allocator;
     ctx->kernels = kernels;
     ctx->pool = sbi_pool_new(allocator, threads, err);

@@ -91,6 +91,7 @@ static sbi_device_facts facts_of(const cuda_kind *kind, const sbi_cuda_entries *
     sbi_escape(name, strlen(name), facts.product, sizeof facts.product);
     snprintf(facts.platform, sizeof facts.platform, "%s", kind->vendor);
     if (driver->Driver(&version) == CUDA_DONE) snprintf(facts.driver, sizeof facts.driver, "%d", version);
+    if (driver->Attribute(&facts.units, kind == &kinds[0] ? CUDA_UNITS : HIP_UNITS, id) != CUDA_DONE || facts.units < 1) facts.units = 1;
     if (driver->Memory(&bytes, id) == CUDA_DONE) facts.memory = facts.largest = (int64_t)bytes;
     return facts;
 }
@@ -329,6 +330,7 @@ sb_status sbi_cuda_open(bool hip, int number, const char *source, sbi_device **o
     int code = CUDA_DONE;
     if (status == SB_OK && (code = d->driver.Device(&d->id, number)) == CUDA_DONE) code = d->driver.Retain(&d->context, d->id);
     if (code != CUDA_DONE) status = fail(d, "opening it", code, err);
+    d->device.units = d->facts.units;
     if (status == SB_OK)
         *out = &d->device;
     else

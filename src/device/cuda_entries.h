@@ -14,6 +14,7 @@
     ENTRY(Device, "cuDeviceGet", "hipDeviceGet", (int *device, int number)) \
     ENTRY(Name, "cuDeviceGetName", "hipDeviceGetName", (char *name, int size, int device)) \
     ENTRY(Memory, "cuDeviceTotalMem_v2", "hipDeviceTotalMem", (size_t *bytes, int device)) \
+    ENTRY(Attribute, "cuDeviceGetAttribute", "hipDeviceGetAttribute", (int *value, int attribute, int device)) \
     ENTRY(Retain, "cuDevicePrimaryCtxRetain", "hipDevicePrimaryCtxRetain", (void **context, int device)) \
     ENTRY(Leave, "cuDevicePrimaryCtxRelease_v2", "hipDevicePrimaryCtxRelease", (int device)) \
     ENTRY(Push, "cuCtxPushCurrent_v2", "hipCtxPushCurrent", (void *context)) \
@@ -50,5 +51,6 @@ typedef struct sbi_cuda_compiler {
 } sbi_cuda_compiler;
 #undef CUDA_MEMBER
 
+enum { CUDA_UNITS = 16, HIP_UNITS = 63 }; // the attribute: how many multiprocessors
 enum { CUDA_DONE = 0, CUDA_NO_MEMORY = 2 }; // (HIP's codes of the same meaning)
 #endif

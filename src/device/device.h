@@ -16,6 +16,7 @@ typedef struct sbi_device {
     const char *level; // "opencl", "cuda", "hip"; NULL on the CPU, whose level is the context's
     void *self;
     bool apart;  // its memory is not the host's
+    int64_t units; // groups that it runs at once, at least: its cores, multiprocessors; apart only
     bool single; // it has no binary64: it can be probed, not used
     // Zeroed memory of the device.
     void *(*allocate)(const struct sbi_device *device, const sbi_allocator *allocator, int64_t bytes, sb_error *err);
@@ -69,6 +70,7 @@ typedef struct sbi_device_facts {
     char name[24]; // "opencl:0.0"
     char product[96], platform[96], driver[96];
     int64_t memory, largest; // bytes in all, and in one array
+    int units; // cores, multiprocessors
     bool float64, atomics64, division; // division: float32 is divided as IEEE says where asked
 } sbi_device_facts;
 // Every device of every OpenCL platform; none where there is no driver.

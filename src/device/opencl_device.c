@@ -73,6 +73,7 @@ static sbi_device_facts facts_of(const sbi_opencl_entries *cl, cl_platform platf
     sbi_device_facts facts = {.memory = 0};
     char text[256] = "";
     uint64_t memory, largest, doubles, floats;
+    cl_number units;
     snprintf(facts.name, sizeof facts.name, "opencl:%d.%d", p, d);
     if (cl->GetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof text - 1, text, NULL) != CL_DONE) strcpy(text, "unknown");
     sbi_escape(text, strlen(text), facts.platform, sizeof facts.platform);
@@ -84,6 +85,8 @@ static sbi_device_facts facts_of(const sbi_opencl_entries *cl, cl_platform platf
     tell(cl, id, CL_DEVICE_FLOAT, &floats, sizeof floats);
     facts.memory = (int64_t)(memory >> 1 > INT64_MAX / 4 ? (uint64_t)INT64_MAX / 4 : memory);
     facts.largest = (int64_t)(largest >> 1 > INT64_MAX / 4 ? (uint64_t)INT64_MAX / 4 : largest);
+    tell(cl, id, CL_DEVICE_UNITS, &units, sizeof units);
+    facts.units = units > 0 && units < INT32_MAX ? (int)units : 1;
     facts.float64 = doubles != 0;
     facts.division = (floats & CL_FLOAT_DIVIDE) != 0;
     facts.atomics64 = has_extension(cl, id, "cl_khr_int64_base_atomics");
@@ -409,6 +412,7 @@ sb_status sbi_opencl_open(int platform, int number, const char *source, sbi_devi
         if (!d->context || !d->queue) status = sbi_opencl_fail(d, "opening it", code, err);
     }
     d->device.single = !d->facts.float64;
+    d->device.units = d->facts.units;
     d->keeps_programs = strcmp(d->facts.platform, "Portable Computing Language") == 0;
     if (status == SB_OK)
         *out = &d->device;

@@ -29,15 +29,26 @@ static void tile_size(int64_t tiles, int64_t m, int64_t n, int64_t k, int64_t *r
     *columns = over == 1 ? n : ((n + over - 1) / over + 31) / 32 * 32; // whole vectors
 }
 
-// On a device whose groups are not threads of ours a tile is what its kernel's lanes share: the first of these whose half the
-// product fills.
+// On a device whose groups are not threads of ours a tile is what its kernel's lanes share. The larger it is the fewer times
+// operands are read: the first of these that is not half empty and gives each of the device's units as many groups as it
+// should have, or the last.
 typedef struct group_tile {
-    int64_t rows, columns;
+    int64_t side, each; // groups a unit
     sbi_kernel_id f32, f64, wide;
 } group_tile;
-static const group_tile group_tiles[] = {{128, 128, SBI_ID_k_gemm_tile128_f32, SBI_ID_k_gemm_tile128_f64, SBI_ID_k_gemm_tile128_wide},
-                                         {64, 64, SBI_ID_k_gemm_tile64_f32, SBI_ID_k_gemm_tile64_f64, SBI_ID_k_gemm_tile64_wide},
-                                         {32, 32, SBI_ID_k_gemm_f32, SBI_ID_k_gemm_f64, SBI_ID_k_gemm_wide}};
+static const group_tile group_tiles[] = {{128, 1, SBI_ID_k_gemm_tile128_f32, SBI_ID_k_gemm_tile128_f64, SBI_ID_k_gemm_tile128_wide},
+                                         {64, 0, SBI_ID_k_gemm_tile64_f32, SBI_ID_k_gemm_tile64_f64, SBI_ID_k_gemm_tile64_wide},
+                                         {32, 0, SBI_ID_k_gemm_f32, SBI_ID_k_gemm_f64, SBI_ID_k_gemm_wide}};
+
+static const group_tile *choose_tile(const sb_context *ctx, int64_t m, int64_t n, int64_t slices) {
+    const group_tile *tile = group_tiles, *last = tile + sizeof group_tiles / sizeof *group_tiles - 1;
+    for (; tile < last; tile++) {
+        const int64_t side = tile->side, groups = sbi_groups(m, side) * sbi_groups(n, side);
+        const bool filled = 2 * m > side && 2 * n > side;
+        if (ctx->tile ? ctx->tile == side : filled && groups * slices >= tile->each * ctx->device->units) break;
+    }
+    return tile;
+}
 
 // What the kernels of products are launched with.
 typedef struct product {
@@ -117,11 +128,9 @@ static sb_status gemm_kernels(sb_context *ctx, const sbi_op *op, sb_error *err) 
     tile_size(slices >= 4 * threads ? 1 : p.flags & FLAG_UPPER && threads > 1 ? 4 * threads : threads, p.m, p.n,
               p.k < RUN ? p.k : RUN, &p.rows, &p.columns);
     if (ctx->device->apart) {
-        const group_tile *tile = group_tiles;
-        while (tile->rows > 32 && (2 * p.m <= tile->rows || 2 * p.n <= tile->columns)) tile++;
+        const group_tile *tile = choose_tile(ctx, p.m, p.n, slices);
         p.kernel = wide ? tile->wide : c->dtype == SB_F64 ? tile->f64 : tile->f32;
-        p.rows = tile->rows;
-        p.columns = tile->columns;
+        p.rows = p.columns = tile->side;
     }
     if (!apart) return launch(ctx, &p, batch, p.flags, 0, 1, 0, c, err);
     sb_status status = SB_OK;
