@@ -817,7 +817,7 @@ def recordings():
         done = subprocess.run([os.environ["SAMEBITS_COMMAND"], "replay", path], capture_output=True, text=True)
         check(done.returncode == 0 and done.stdout.endswith("IDENTICAL\n"), done.stderr)
         for call, kind, words in (
-                (lambda: samebits.replay(hashes), ValueError, "hashes only"), (lambda: samebits.replay(hashes, X + 1), ValueError, "not the input"),
+                (lambda: samebits.replay(hashes), ValueError, "hashes only"), (lambda: samebits.replay(hashes, X + 1), ValueError, "not the input"), (lambda: samebits.replay(hashes, X + 0j), ValueError, "Complex data"),
                 (lambda: samebits.record(LinearRegression(), X, path), RuntimeError, "not fitted"),
                 (lambda: samebits.record(make_pipeline(preprocessing.MinMaxScaler(), LinearRegression()).fit(X, y), X, path), TypeError, "minmaxscaler"),
                 (lambda: samebits.record(pipe, X, path, method="fit"), ValueError, "no method"), (lambda: samebits.record(pipe, X, path, method=1), TypeError, "method: expected a text, got 1"),

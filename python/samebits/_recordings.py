@@ -94,6 +94,8 @@ def replay(path: str | os.PathLike[str], X: Matrix | None = None, *, report: str
     data = None
     if X is not None:
         X = X if hasattr(X, "indptr") else np.asarray(X)
+        if X.dtype.kind == "c":
+            raise ValueError("Complex data not supported: X")
         data = _library.Data(X if X.dtype in (np.float32, np.float64) else X.astype(np.float64))
     options = c.sb_replay_options(size=ctypes.sizeof(c.sb_replay_options), data=ctypes.pointer(data.struct) if data else None)
     _, text, document = _library.report("sb_replay", _library.context(), _library.whole(os.fsencode(path)), ctypes.byref(options),
