@@ -6,8 +6,8 @@
   proofs.py --record FILE ...  takes the lines of `samebits prove NAME --json` (all 2^32 inputs, or fewer for a hash only); a
                                line of --hash-only records a level that gives the outputs once proved, or renews its record
 
-A proof holds for the sections of src/kernels/function.h that a function uses, and at v4 for those of tuned/functions.h, too,
-comments and spaces aside.
+A proof holds for the sections of src/kernels/function.h that a function uses, and at v4 for those of tuned/functions.h, too; at
+soft64 for those of pairs.h and for pair_constants.h; comments and spaces aside.
 """
 import hashlib
 import json
@@ -18,7 +18,9 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TEXT = os.path.join(ROOT, "src/kernels/function.h")
 TUNED = os.path.join(ROOT, "src/kernels/tuned/functions.h")
-LEVELS = ["v4", "v3", "v1", "plain", "reverse"] # those recorded, the first of them judged
+PAIRS = os.path.join(ROOT, "src/kernels/pairs.h")
+PAIR_CONSTANTS = os.path.join(ROOT, "src/kernels/pair_constants.h")
+LEVELS = ["v4", "v3", "v1", "plain", "reverse", "soft64"] # those recorded, the first of them judged
 PROOFS = os.path.join(ROOT, "docs/proofs.tsv")
 HASHES = os.path.join(ROOT, "references/functions-1.tsv")
 USES = {
@@ -41,9 +43,22 @@ USES_TUNED = {
     "softplus": ["powers", "logarithms", "log", "log1p, softplus, log_sigmoid", "softplus"],
     "log_sigmoid": ["powers", "logarithms", "log", "log1p, softplus, log_sigmoid", "log_sigmoid"],
 }
+USES_PAIRS = {
+    "exp": ["exp"], "log": ["log"], "sin": ["sin, cos", "sin"], "cos": ["sin, cos", "cos"], "rsqrt": ["rsqrt"],
+    "sigmoid": ["exp", "gates", "sigmoid"], "silu": ["exp", "gates", "silu"], "silu_grad": ["exp", "gates", "silu_grad"],
+    "normal": ["log", "inverse normal"], "tanh": ["exp", "tanh"], "expm1": ["exp", "expm1"], "log1p": ["log", "log1p"],
+    "exp2": ["exp", "exp2"], "log2": ["log", "log2"], "log10": ["log", "log10"],
+    "erf": ["exp", "error function", "erf"], "erfc": ["exp", "error function", "erfc"],
+    "softplus": ["exp", "log", "softplus, log_sigmoid", "softplus"], "log_sigmoid": ["exp", "log", "softplus, log_sigmoid", "log_sigmoid"],
+    "gelu": ["exp", "error function", "gelu, gelu_grad", "gelu"],
+    "gelu_grad": ["exp", "gates", "error function", "gelu, gelu_grad", "gelu_grad"],
+    "gelu_tanh": ["exp", "gates", "gelu_tanh, gelu_tanh_grad", "gelu_tanh"],
+    "gelu_tanh_grad": ["exp", "gates", "gelu_tanh, gelu_tanh_grad", "gelu_tanh_grad"],
+}
 PROOFS_HEAD = """# Exhaustive proofs: every one of the 2^32 inputs ran through the kernel and was judged (samebits prove, cli/prove_judge.c); at
 # levels where 0 are checked with MPFR every output was compared with those judged, by their hash. `text` is the SHA-256 of the parts of
-# src/kernels/function.h, at v4 of tuned/functions.h, too, that the function uses; tools/proofs.py --check fails where it has changed.
+# src/kernels/function.h, at v4 of tuned/functions.h, too, at soft64 of pairs.h and pair_constants.h
+# instead, that the function uses; tools/proofs.py --check fails where it has changed.
 # Seconds are by the clock, on a machine shared with others.
 # function\tinputs\tchecked with MPFR\tmisrounded\tseconds\tlevel\tthreads\tsha256 of all outputs\ttext
 """
@@ -67,7 +82,10 @@ def texts():
     """The digest of what stands now, by function and level."""
     plain, tuned = digests(sections_of(TEXT), USES), digests(sections_of(TUNED), USES_TUNED)
     both = {name: hashlib.sha256((plain[name] + tuned[name]).encode()).hexdigest() for name in tuned}
-    return {(name, level): both.get(name, text) if level == "v4" else text for level in LEVELS for name, text in plain.items()}
+    sections = sections_of(PAIRS) | {"constants": sections_of(PAIR_CONSTANTS)[""]}
+    pairs = digests(sections, {name: ["pairs", "constants", *used] for name, used in USES_PAIRS.items()})
+    at = {"v4": plain | both, "soft64": pairs}
+    return {(name, level): at.get(level, plain)[name] for level in LEVELS for name in plain}
 
 
 def rows(path):
@@ -112,11 +130,14 @@ def record(files):
 
 
 def check():
-    now, failed = texts(), 0
+    now, failed, missing = texts(), 0, 0
     proofs = {(row[0], row[5]): row for row in rows(PROOFS)}
     hashes = {row[0]: row[2] for row in rows(HASHES) if int(row[1]) == 2**32}
     for (name, level), text in now.items():
         row = proofs.get((name, level))
+        if row is None and level == "soft64":  # (docs/open.md: not all of them have run through)
+            missing += 1
+            continue
         if row is None:
             fault = "no proof is recorded"
         elif level == LEVELS[0] and row[2] == "0":
@@ -129,7 +150,7 @@ def check():
             continue
         print(f"{name} at {level}: {fault}")
         failed += 1
-    print(f"{len(now) - failed} passed, {failed} failed")
+    print(f"{len(now) - failed - missing} passed, {failed} failed, {missing} not proved yet (soft64)")
     return 1 if failed else 0
 
 
