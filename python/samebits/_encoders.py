@@ -35,8 +35,10 @@ def _is_number(values):
 
 
 def _words_of(values, column):
-    """The categories of a column of words in their order, NaN not among them."""
-    return [value for value in (plain(one, column) for one in _unique(values).tolist()) if not _is_nan(value)]
+    """The categories of a column of words in their order, NaN not among them; whether it is there."""
+    found = [plain(one, column) for one in _unique(values).tolist()]
+    words = [one for one in found if not _is_nan(one)]
+    return words, len(words) < len(found)
 
 
 class Encoder:
@@ -53,6 +55,8 @@ class Encoder:
             self._find_words(columns)
         else:
             check_is_fitted(self)
+        if reset and self._distinct:
+            return self._each_once(len(columns[0])), None
         strict = self.handle_unknown == "error" if reset else self._strict
         entries = [self._entries(j, values, "fit" if reset else "transform", strict) for j, values in enumerate(columns)]
         narrow = all(one.dtype == np.float32 for one in entries)
@@ -64,6 +68,7 @@ class Encoder:
     def _find_words(self, columns):
         """For each column its type, and its categories where they are no numbers; those that are given as one list of numbers."""
         self._types, self._words, self._flat = [values.dtype for values in columns], [], "auto"
+        missing = []
         if not isinstance(self.categories, str):
             if len(self.categories) != len(columns):
                 raise ValueError("Shape mismatch: if categories is an array, it has to be of shape (n_features,).")
@@ -71,7 +76,9 @@ class Encoder:
         for j, values in enumerate(columns):
             number = _is_number(values)
             if self._flat == "auto":
-                self._words.append(None if number else _words_of(values, j))
+                words, nan = (None, False) if number else _words_of(values, j)
+                self._words.append(words)
+                missing.append(nan)
                 continue
             given = np.array(self.categories[j], dtype=values.dtype if number else object).tolist()
             if not number:
@@ -84,19 +91,35 @@ class Encoder:
             self._words.append(None if number else [one for one in given if not _is_nan(one)])
             self._flat.extend([len(given), *(given if number else [one if _is_nan(one) else place for place, one in enumerate(given)])])
 
+        counted = getattr(self, "min_frequency", None) is not None or getattr(self, "max_categories", None) is not None
+        self._distinct = list(zip(self._words, missing)) if self._flat == "auto" and not counted and None not in self._words else None
+
+    def _each_once(self, rows):
+        """Where all columns are of words, and how often they stand does not matter: as many rows, in which each category, whose number is
+        its place, stands once and the first one else."""
+        out = np.empty((rows, len(self._distinct)), dtype=np.float64)
+        for j, (words, nan) in enumerate(self._distinct):
+            own = [*range(len(words)), *([np.nan] if nan else [])]
+            out[:, j] = own[0]
+            out[:len(own), j] = own
+        self._distinct = None
+        return out
+
     def _entries(self, column, values, method, strict):
         """A column as the library sees it; what is of another kind than its categories has a number that none of them has."""
         words = self._words[column]
         if words is None and values.dtype.kind in "fiub":
             return values if values.dtype == np.float32 else values.astype(np.float64)
         known = self.categories_[column].tolist() if words is None else words
-        places = {word: word if words is None else place for place, word in enumerate(known)}
+        places = {word: word if words is None else float(place) for place, word in enumerate(known)}
         nobody = next(place for place in range(len(known), -1, -1) if place not in places.values())
-        numbers = [value if _is_nan(value) else places.get(value, nobody) for value in values.tolist()]
-        strangers = [value for value, place in zip(values.tolist(), numbers) if place == nobody]
-        if strangers and strict:
-            raise ValueError(f"Found unknown categories {list(dict.fromkeys(strangers))} in column {column} during {method}")
-        return np.array(numbers, dtype=np.float64)
+        entries = values.tolist()
+        numbers = np.fromiter(map(places.get, entries, itertools.repeat(np.nan)), dtype=np.float64, count=len(entries))
+        lacking = [row for row in np.flatnonzero(np.isnan(numbers)).tolist() if not _is_nan(entries[row])]
+        if lacking and strict:
+            raise ValueError(f"Found unknown categories {list(dict.fromkeys(entries[row] for row in lacking))} in column {column} during {method}")
+        numbers[lacking] = nobody
+        return numbers
 
     def _adopt(self, fitted):
         """The arrays of the library that a fit of scikit-learn's leaves."""

@@ -29,19 +29,45 @@ int64_t sbi_categories_place(const sbi_categories *c, int64_t j, double x) {
     return low < end && c->value[low] == x ? low : -1;
 }
 
-// The distinct numbers of a column in order, into to; a zero without its sign. Returns how many.
+enum { SLOTS = 4096, MOST_HASHED = SLOTS / 2 };
+
+// The distinct ones of values[n], as they come, into to, by a table of places (D. E. Knuth, The Art of Computer Programming 3,
+// 6.4): at most MOST_HASHED of them, else -1. All NaN are one; no zero has a sign.
+static int64_t hash_distinct(int64_t n, const double *values, int32_t *slots, double *to) {
+    int64_t count = 0;
+    memset(slots, 0, SLOTS * sizeof *slots);
+    for (int64_t i = 0; i < n; i++) {
+        const double x = values[i] == values[i] ? values[i] : __builtin_nan("");
+        uint64_t bits, other;
+        memcpy(&bits, &x, sizeof bits);
+        uint64_t at = (bits * UINT64_C(0x9e3779b97f4a7c15)) >> 52; // (of 4,096)
+        for (; slots[at]; at = (at + 1) % SLOTS) {
+            memcpy(&other, &to[slots[at] - 1], sizeof other);
+            if (other == bits) break;
+        }
+        if (slots[at]) continue;
+        if (count == MOST_HASHED) return -1;
+        to[count++] = x;
+        slots[at] = (int32_t)count;
+    }
+    return count;
+}
+
+// The distinct numbers of a column in order, into to; a zero without its sign. Where they are few, only they are sorted.
 static sb_status distinct(const sbi_call *call, const double *x, int64_t j, sb_array *column,
-                          sb_array *ordered, double *own, double *to, int64_t *count,
+                          sb_array *ordered, int32_t *slots, double *own, double *to, int64_t *count,
                           sb_error *err) {
     double *sorted = NULL;
     sb_status status;
     for (int64_t i = 0; i < call->n; i++) own[i] = x[i * call->d + j] + 0.0;
+    const int64_t few = hash_distinct(call->n, own, slots, to), n = few < 0 ? call->n : few;
+    sb_array from = sbi_some_rows(column, 0, n), into = sbi_some_rows(ordered, 0, n);
     *count = 0;
-    if ((status = sbi_write_reals(call->ctx, own, column, err)) ||
-        (status = sbi_sort(call->ctx, column, 0, ordered, err)) ||
-        (status = sbi_read_reals(call->ctx, ordered, &sorted, err)))
+    if ((status = sbi_write_reals(call->ctx, few < 0 ? own : to, &from, err)) ||
+        (status = sbi_sort(call->ctx, &from, 0, &into, err)) ||
+        (status = sbi_read_reals(call->ctx, &into, &sorted, err)))
         return status;
-    for (int64_t i = 0; i < call->n; i++)
+    for (int64_t i = 0; i < n; i++)
         if (i == 0 ||
             (sorted[i] == sorted[i] ? sorted[i] != sorted[i - 1] : sorted[i - 1] == sorted[i - 1]))
             to[(*count)++] = sorted[i];
@@ -55,12 +81,13 @@ static sb_status find_all(const sbi_call *call, sbi_arena *arena, const double *
     sb_array *column = NULL, *ordered = NULL;
     double *own = reals(arena, n, err), **each = sbi_arena_allocate(arena, d, sizeof *each, err),
            *found = reals(arena, n, err);
-    sb_status status = own && each && found ? SB_OK : SB_ERR_MEMORY;
+    int32_t *slots = sbi_arena_allocate(arena, SLOTS, sizeof *slots, err);
+    sb_status status = own && each && found && slots ? SB_OK : SB_ERR_MEMORY;
     if (status == SB_OK) status = sbi_array_new(call->ctx, call->x->dtype, 1, &n, &column, err);
     if (status == SB_OK) status = sbi_array_new(call->ctx, call->x->dtype, 1, &n, &ordered, err);
     for (int64_t j = 0; j < d && status == SB_OK; j++) {
         int64_t count = 0;
-        status = distinct(call, x, j, column, ordered, own, found, &count, err);
+        status = distinct(call, x, j, column, ordered, slots, own, found, &count, err);
         if (status == SB_OK && !(each[j] = reals(arena, count, err))) status = SB_ERR_MEMORY;
         if (status != SB_OK) break;
         memcpy(each[j], found, (size_t)count * sizeof *found);

@@ -13,7 +13,7 @@
 // where none is above 0 the category that was dropped, or where none was what is unknown: NaN. NaN
 // stands for rare ones, too; the second result says which number it is, -1: unknown.
 //
-// Cost: a sort of each feature, and a bisection an entry; transform_csr has no dense matrix.
+// Cost: that of the ordinal encoder; transform_csr has no dense matrix.
 //
 // What can go wrong. A category that the fit did not see is refused (error), has no 1 (ignore), or
 // is one of the rare ones where the feature has such (infrequent_if_exist).

@@ -17,7 +17,8 @@
 // 1 is RN64(n p). Codes are float64. inverse_transform: the category of a code; NaN where it is
 // that of what is missing, unknown, or of the rare ones.
 //
-// Cost: a sort of each feature, and a bisection an entry.
+// Cost: a table of the distinct numbers of each feature and their sort (of the whole feature where
+// they are more than 2,048), and a bisection an entry.
 //
 // What can go wrong. A category that the fit did not see is refused, or becomes unknown_value where
 // handle_unknown is use_encoded_value.
