@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Machine code of every kernel for GPUs, for the library: PTX (sm_80 and up: the driver makes the rest) and code objects for AMD's
-chips, by the commands that tools/audit.py reads the same code with, and a linker.
+chips, by the commands that tools/audit.py reads the same code with, and a linker. Where ptxas is at hand also what it makes of
+that PTX for the chips of audit.SASS that it knows; these stand before the PTX, the newest first, as a driver is to be asked.
 
   gpu_code.py KERNELS OUT      KERNELS: the folder of texts X.cuda and X.hip; OUT: the folder for codes.c and its codes_cuda.bin, codes_hip.bin
 
-Needs clang-19 and ld.lld-19.
+Needs clang-19 and ld.lld-19. PTXAS names the assembler, else it is the one in PATH or beside nvcc; "" is none.
 """
 import concurrent.futures
 import os
@@ -18,6 +19,7 @@ import tempfile
 import audit
 
 LINKER = shutil.which("ld.lld-19")
+PTXAS = os.environ.get("PTXAS", shutil.which("ptxas") or shutil.which("ptxas", path=os.path.dirname(audit.NVCC or "")))
 CHIPS = [("cuda", "ptx", audit.CUDA, audit.NVPTX)] + [("hip", chip, [*audit.HIP, f"--offload-arch={chip}"], [*audit.AMDGPU, f"-mcpu={chip}"]) for chip in audit.AMD]
 
 
@@ -36,6 +38,20 @@ def code(folder, text, dialect, chip, language, machine):
     return re.sub(rb"//[^\n]*|(?<=\n)\s*\n", b"", made) if chip == "ptx" else made
 
 
+def assemble(folder, name, ptx, chip):
+    """What ptxas makes of PTX for one chip: the bytes, or None where it does not know the chip."""
+    source, out = os.path.join(folder, f"{name}.{chip}.ptx"), os.path.join(folder, f"{name}.{chip}.cubin")
+    with open(source, "wb") as file:
+        file.write(ptx)
+    done = subprocess.run([PTXAS, f"-arch={chip}", "--fmad=false", source, "-o", out], stderr=subprocess.PIPE, text=True)
+    if done.returncode:
+        if "gpu-name" in done.stderr:
+            return None
+        sys.exit(f"gpu_code.py: {name} for {chip}: {done.stderr}")
+    with open(out, "rb") as file:
+        return file.read()
+
+
 def main():
     kernels, out = sys.argv[1:]
     if not audit.CLANG or not audit.CLANG.endswith("clang-19") or not LINKER:
@@ -46,8 +62,13 @@ def main():
             rows, blob = [], bytearray()
             names = sorted(file[:-len(dialect) - 1] for file in os.listdir(kernels) if file.endswith("." + dialect))
             jobs = [(name, one) for one in CHIPS if one[0] == dialect for name in names]
-            made = pool.map(lambda job: code(folder, os.path.join(kernels, f"{job[0]}.{dialect}"), *job[1]), jobs)
-            for (name, (_, chip, *_)), some in zip(jobs, made):
+            made = list(zip(((name, chip) for name, (_, chip, *_) in jobs),
+                            pool.map(lambda job: code(folder, os.path.join(kernels, f"{job[0]}.{dialect}"), *job[1]), jobs)))
+            if dialect == "cuda" and PTXAS:
+                jobs = [(name, chip, ptx) for chip in reversed(audit.SASS) for (name, _), ptx in made]
+                cubins = zip(((name, chip) for name, chip, _ in jobs), pool.map(lambda job: assemble(folder, job[0], job[2], job[1]), jobs))
+                made = [one for one in cubins if one[1]] + made
+            for (name, chip), some in made:
                 rows.append(f'    {{"{name}", "{chip}", bytes_{dialect} + {len(blob)}, {len(some)}}},\n')
                 blob += some + bytes(64 - len(some) % 64)  # (at least one 0; aligned)
             path = os.path.join(out, f"codes_{dialect}.bin")

@@ -53,7 +53,7 @@ def built(rule):
     target = next((t for t in TARGETS if word == "target" and t.name == what), None)
     if target and f"sbi_embed_kernels({target.dialect} " in sources:
         asked = "option(SAMEBITS_GPU_CODE" in read("src", "device", "sources.cmake")
-        return {"cuda": "yes: PTX", "hip": "yes: a code object"}[target.dialect] * asked + " where asked for (SAMEBITS_GPU_CODE); else compiled at run time by " + {
+        return {"cuda": "yes: PTX, and a cubin where ptxas is,", "hip": "yes: a code object"}[target.dialect] * asked + " where asked for (SAMEBITS_GPU_CODE); else compiled at run time by " + {
             "cuda": "NVRTC", "hip": "hiprtc"}[target.dialect]
     sys.exit(f"docs/support.tsv: nothing here builds {rule}")
 

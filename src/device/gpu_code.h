@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A kernel file's machine code (an ELF object) or PTX, made when the library was built (SAMEBITS_GPU_CODE, tools/gpu_code.py): some for
-// each file in no order, or none at all.
+// each file in the order in which a driver is to be asked, or none at all.
 #ifndef SBI_GPU_CODE_H
 #define SBI_GPU_CODE_H
 
@@ -8,7 +8,7 @@
 
 typedef struct sbi_gpu_code {
     const char *name; // "gemm"; NULL last
-    const char *chip; // "ptx", "gfx942"
+    const char *chip; // "sm_90", "ptx", "gfx942"
     const unsigned char *code; // ends with a 0
     size_t size;
 } sbi_gpu_code;

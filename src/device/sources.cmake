@@ -3,8 +3,9 @@ target_sources(samebits_objects PRIVATE src/device/cpu_device.c src/device/devic
   src/device/opencl_program.c src/device/program_cache.c src/device/cuda_device.c src/device/device_probe.c)
 
 # Code for GPUs in the library, so that NVIDIA's or AMD's driver alone is enough. Off unless asked for: it needs clang-19 and lld-19,
-# half a minute of a core and twice the library's size; without it their compilers at run time do the same.
-option(SAMEBITS_GPU_CODE "PTX and AMD code objects in the library, by clang-19 and lld-19" OFF)
+# half a minute of a core and twice the library's size (with ptxas at hand, for cubins too, two minutes and 18 MB more); without it
+# their compilers at run time do the same.
+option(SAMEBITS_GPU_CODE "PTX, cubins and AMD code objects in the library, by clang-19, lld-19 and, where it is, ptxas" OFF)
 set(codes ${CMAKE_CURRENT_BINARY_DIR}/generated/codes.c)
 if(SAMEBITS_GPU_CODE)
   find_program(CLANG_19 clang-19 REQUIRED)
