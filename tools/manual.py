@@ -13,6 +13,7 @@ ENVIRONMENT = {
     "SAMEBITS_THREADS": "how many threads, 1 to 1024; without it one a usable core",
     "SAMEBITS_DEVICE": "the device: cpu, opencl:P.D, cuda:N or hip:N (doctor lists them); without it the CPU",
     "SAMEBITS_TRACE": "a file that gets one line of JSON for every operation; samebits bisect compares two of them",
+    "SAMEBITS_TILE": "how many rows and columns a tile of products has on a device: 128, 64 or 32, for tests; without it a table chooses",
     "SAMEBITS_CACHE": "a folder for the programs of devices; empty: none is kept; without it samebits in $XDG_CACHE_HOME or ~/.cache",
 }
 
