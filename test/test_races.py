@@ -22,7 +22,7 @@ BUILD = pathlib.Path(sys.argv[1]).resolve()
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 STEP = [("odd", lane) for lane in ("attention_causal", "rms_norm", "embedding_backward", "gemm_nt", "cross_entropy", "gemm_tn", "clip_norm", "swiglu",
                                    "embedding", "adamw", "rotary")] + [("one", "attention_backward")]
-STEP_KERNELS = set("gemm norm norm_backward swiglu swiglu_backward rotary attention attention_backward cross_entropy cross_entropy_backward adamw".split())
+STEP_KERNELS = set("gemm norm norm_backward swiglu swiglu_backward rotary attention_tile attention_tile_backward cross_entropy cross_entropy_backward adamw".split())
 MADE_OF_OPERATIONS = ("estimator", "factorization", "model")
 PLANTED = {"clean": "", "race": "Read-write data race", "uninitialised": "Controlflow depends on uninitialized value"}
 program = shutil.which("oclgrind")
@@ -36,7 +36,7 @@ if not program or not driver.exists():
 def watch(folder, *arguments):
     """What a run of test_races said, and what oclgrind did. (Optimized, the text holds instructions that it does not know.)"""
     log = os.path.join(folder, "-".join(arguments) + ".log")
-    run = subprocess.run([program, "--build-options", "-cl-opt-disable", "--data-races", "--uninitialized", "--max-errors", "20", "--log", log,
+    run = subprocess.run([program, "--build-options", "-cl-opt-disable", "--data-races", "--uninitialized", "--max-errors", "20", "--local-mem-size", "49152", "--log", log,
                           BUILD / "test_races", *arguments], env={**os.environ, "OCL_ICD_VENDORS": folder, "SAMEBITS_CACHE": ""},
                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
     with open(log, encoding="utf-8", errors="replace") as file:

@@ -114,12 +114,16 @@ class Encoder:
         places = {word: word if words is None else float(place) for place, word in enumerate(known)}
         nobody = next(place for place in range(len(known), -1, -1) if place not in places.values())
         entries = values.tolist()
-        numbers = np.fromiter(map(places.get, entries, itertools.repeat(np.nan)), dtype=np.float64, count=len(entries))
-        lacking = [row for row in np.flatnonzero(np.isnan(numbers)).tolist() if not _is_nan(entries[row])]
-        if lacking and strict:
-            raise ValueError(f"Found unknown categories {list(dict.fromkeys(entries[row] for row in lacking))} in column {column} during {method}")
-        numbers[lacking] = nobody
-        return numbers
+        numbers = list(map(places.get, entries))
+        lacking = [row for row, number in enumerate(numbers) if number is None] if None in numbers else []
+        unknown = [row for row in lacking if not _is_nan(entries[row])]
+        if unknown and strict:
+            raise ValueError(f"Found unknown categories {list(dict.fromkeys(entries[row] for row in unknown))} in column {column} during {method}")
+        for row in lacking:
+            numbers[row] = np.nan
+        for row in unknown:
+            numbers[row] = nobody
+        return np.array(numbers, dtype=np.float64)
 
     def _adopt(self, fitted):
         """The arrays of the library that a fit of scikit-learn's leaves."""

@@ -9,7 +9,6 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 import sklearn
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
@@ -46,7 +45,7 @@ def _shown(fitted):
 
 def _rows(rows):
     """Kept rows as the library has them: dense, float32 or float64."""
-    rows = rows.toarray() if scipy.sparse.issparse(rows) else np.asarray(rows)
+    rows = rows.toarray() if hasattr(rows, "toarray") else np.asarray(rows)
     return rows if rows.dtype == np.float32 else rows.astype(np.float64)
 
 
