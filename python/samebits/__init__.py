@@ -37,6 +37,8 @@ def digest(thing: object) -> str:
         parts = {f"{number}.{name}": _np.frombuffer(bytes.fromhex(digest(step)), dtype=_np.uint8) for number, (name, step) in enumerate(thing.steps)
                  if step not in (None, "passthrough")}
         return _library.digest_arrays(parts)
+    if hasattr(thing, "fit"):
+        raise TypeError(f"thing: a {type(thing).__name__} is no estimator of samebits, nor a Pipeline of such (samebits.from_sklearn takes over some of scikit-learn's)")
     return _library.digest_arrays({key: _np.asarray(value) for key, value in (thing if isinstance(thing, dict) else {"": thing}).items()})
 
 
@@ -79,9 +81,9 @@ def doctor() -> bool:
     return verdict == 0
 
 
-def verify(lanes: str | None = None) -> bool:
-    """Compares what this machine computes with the golden values; prints the lines; True if everything was IDENTICAL. lanes: these, with
-    commas between, else one of each kind.
+def verify(lanes: str | list[str] | None = None) -> bool:
+    """Compares what this machine computes with the golden values; prints the lines; True if everything was IDENTICAL. lanes: these (a list,
+    or a text with commas between), else one of each kind.
 
     >>> verify("softmax")  # doctest: +ELLIPSIS
     verify: ... 0 DIVERGENT, 0 REFUSED, 0 ABSENT
@@ -89,8 +91,8 @@ def verify(lanes: str | None = None) -> bool:
     """
     with open(_os.path.join(_os.path.dirname(__file__), "contract-1.tsv"), "rb") as file:
         references = file.read()
-    c = _library.c
-    options = c.sb_verify_options(size=_ctypes.sizeof(c.sb_verify_options), tier=c.SB_TIER_QUICK, lanes=None if lanes is None else _library.text_of("lanes", lanes),
+    c, named = _library.c, ",".join(lanes) if isinstance(lanes, (list, tuple)) else lanes
+    options = c.sb_verify_options(size=_ctypes.sizeof(c.sb_verify_options), tier=c.SB_TIER_QUICK, lanes=None if named is None else _library.text_of("lanes", named),
                                   references=references, references_size=len(references))
     verdict, lines, _ = _library.report("sb_verify", _library.context(), _ctypes.byref(options))
     print(lines, end="")

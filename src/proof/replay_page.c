@@ -137,7 +137,7 @@ void sbi_replay_page(const sbi_replay *replay, sbi_text *page) {
     if (*r->note) add_field(page, "note", r->note);
     sbi_text_add(page, "<tr><th>recorded by</th><td>samebits ");
     add_escaped(page, r->release);
-    sbi_text_add(page, ", contract %d</td></tr>\n<tr><th>input</th><td>", SB_CONTRACT);
+    sbi_text_add(page, " (a remark: no hash covers it), contract %d</td></tr>\n<tr><th>input</th><td>", SB_CONTRACT);
     add_recorded(page, &r->input);
     sbi_text_add(page, "</td></tr>\n<tr><th>decision of a row</th><td>%s",
                  r->decision == SBI_DECIDES_CLASS       ? "the class it gets"
