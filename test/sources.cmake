@@ -140,7 +140,7 @@ endif()
 
 # What `make check` leaves to `make test`, so that it stays under two minutes on two cores.
 set_tests_properties(reference lanes kill verify exhaustion faults sort opencl memory_stress soft64_sabotaged pairs_sabotaged PROPERTIES LABELS slow)
-foreach(name IN ITEMS lanes devices kill verify audit pairs_sabotaged golden python reference exhaustion cuda) # the long ones begin first
+foreach(name IN ITEMS lanes races devices kill verify audit pairs_sabotaged golden python reference exhaustion cuda) # the long ones begin first
   if(TEST ${name})
     set_tests_properties(${name} PROPERTIES COST 100)
   endif()
