@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Estimators beside scikit-learn's of the same name, at equal parameters: seconds of the fit and of the call after it, the memory
-that both took beyond the data, and what each reached of the objective. The ratio is theirs / ours (above 1: we are faster), of pairs
-run in turn, the median; a ratio below the row's floor is marked !, an objective worse than theirs WORSE; with --check the exit status is 1 then.
+that both took beyond the data, and what each reached of the objective. Where scikit-learn-intelex is there as well it is a second peer, and
+each step's peer is the faster one (x: it is that one). The ratio is theirs / ours (above 1: we are faster), of pairs run in turn, the median; a ratio below the row's floor is marked !, an objective worse than theirs WORSE; with --check the exit status is 1 then.
 
 Each side is a process of its own; tables are synthetic, but for the digits. Rows stop at --pairs pairs or at --seconds, whichever is
 first: the whole run takes at most twenty minutes on two quiet cores. --processor judges by the processor time of the best run, on a
 machine that does other things besides. An interpreter that has scikit-learn, else BUILD/venv's (`ctest -R ^python$` makes it)."""
 import argparse
-import importlib
+import importlib.util
 import json
 import os
 import statistics
@@ -109,9 +109,9 @@ def make(package, name, X, y, threads):
     stands = {"first rows": X[:8].copy(), "by columns": 20.0 if columns == 64 else 0.5 if columns == 3 else 1.3 * columns ** 0.5,
               "by target": 0.1 * float(y.std()) if case.target == "real" else None}
     parameters = {key: stands[value] if isinstance(value, str) and value in stands else value for key, value in case.parameters.items()}
-    if name in (SEARCH, NEAR) and package == "sklearn":
+    if name in (SEARCH, NEAR) and package != "samebits":
         parameters.update(n_jobs=threads, algorithm="brute" if name == SEARCH and columns >= 16 else "auto")
-    return getattr(importlib.import_module(f"{package}.{case.module}"), name)(**parameters)
+    return getattr(importlib.import_module(f"{'samebits' if package == 'samebits' else 'sklearn'}.{case.module}"), name)(**parameters)
 
 
 def resident(word):
@@ -128,6 +128,9 @@ def serve(options):
         sys.path.insert(0, os.path.join(os.path.abspath(options.build), "python"))
         import samebits
         samebits.set_config(threads=options.threads)
+    elif options.side == "sklearnex":
+        import sklearnex
+        sklearnex.patch_sklearn(verbose=False)
     X, targets = data(options.shape, options.dtype)
     model, y, before = None, None, 0.0
     print(json.dumps("ready"), flush=True)
@@ -162,6 +165,7 @@ class Side:
     def __init__(self, package, shape, dtype, options):
         environment = {**os.environ, "OMP_NUM_THREADS": str(options.threads), "OPENBLAS_NUM_THREADS": str(options.threads)}
         command = [sys.executable, os.path.abspath(__file__), "--side", package, "--shape", shape, "--dtype", dtype, "--build", options.build, "--threads", str(options.threads)]
+        self.package = package
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
         self.answer()
 
@@ -188,7 +192,7 @@ def floors_of(name, shape):
 def row(name, shape, dtype, sides, options):
     """Pairs until there are enough of them, or no more time."""
     steps = ["fit"] + ["call"] * bool(CASES[name].method) if name != SEARCH else ["call"]
-    times = {step: ([], []) for step in ("fit", "call")}
+    times = {step: [[] for _ in sides] for step in ("fit", "call")}
     for side in sides:
         side.ask("start", name)
         if name == SEARCH:
@@ -196,31 +200,36 @@ def row(name, shape, dtype, sides, options):
     begun = time.perf_counter()
     for pair in range(options.pairs):
         for step in steps:
-            for i in (0, 1) if pair % 2 else (1, 0):
+            for i in range(len(sides)) if pair % 2 else reversed(range(len(sides))):
                 times[step][i].append(sides[i].ask(step, name))
         if time.perf_counter() - begun > options.seconds:
             break
     ends = [side.ask("end", name) for side in sides]
+    kind, fastest = int(options.processor), {}
+    for step in steps:
+        fastest[step] = min(range(1, len(sides)), key=lambda i: statistics.median(t[kind] for t in times[step][i]))
+    peer = fastest[steps[0]]
     out = {"estimator": name, "shape": shape, "dtype": dtype, "threads": options.threads, "pairs": len(times[steps[0]][0]),
-           "memory": [end["peak"] for end in ends], "objective": [end["objective"] for end in ends]}
+           "memory": [ends[0]["peak"], ends[peer]["peak"]], "objective": [ends[0]["objective"], ends[peer]["objective"]]}
     ours, theirs = out["objective"]
     floors = floors_of(name, shape)
     out["worse"] = not ours <= theirs + floors[2] * abs(theirs)
     for step, floor in zip(("fit", "call"), floors):
-        own, peer = times[step]
-        if own:
-            ratio = min(t[1] for t in peer) / min(t[1] for t in own) if options.processor else statistics.median(b[0] / a[0] for a, b in zip(own, peer))
-            kind = int(options.processor)
-            out[step] = {"seconds": [min(t[kind] for t in own), min(t[kind] for t in peer)], "ratio": ratio, "floor": floor, "below": ratio < floor}
+        if step in steps:
+            own, peer = times[step][0], times[step][fastest[step]]
+            ratios = [b[0] / a[0] for a, b in zip(own, peer)]
+            ratio = min(t[1] for t in peer) / min(t[1] for t in own) if options.processor else statistics.median(ratios)
+            out[step] = {"seconds": [min(t[kind] for t in own), min(t[kind] for t in peer)], "ratio": ratio, "spread": [min(ratios), max(ratios)],
+                         "peer": sides[fastest[step]].package, "floor": floor, "below": ratio < floor}
     return out
 
 
 def shown(result):
     def part(step):
         if step not in result:
-            return f"{'':27}"
+            return f"{'':28}"
         one = result[step]
-        return f"{one['seconds'][0]:9.4f} {one['seconds'][1]:9.4f} {one['ratio']:6.2f}{'!' if one['below'] else ' '}"
+        return f"{one['seconds'][0]:9.4f} {one['seconds'][1]:9.4f} {one['ratio']:6.2f}{'x' if one['peer'] == 'sklearnex' else ' '}{'!' if one['below'] else ' '}"
     memory, objective = result["memory"], result["objective"]
     return (f"{result['estimator']:18} {result['shape'] + ' ' + result['dtype']:26} {part('fit')} {part('call')} {memory[0]:7.0f} {memory[1]:7.0f}   "
             f"{objective[0]:.6g} {objective[1]:.6g}{' WORSE' if result['worse'] else ''}")
@@ -238,7 +247,7 @@ def main():
     parser.add_argument("--dtype", help="only this one")
     parser.add_argument("--check", action="store_true", help="fail where a ratio is below its floor, or an objective worse")
     parser.add_argument("--json", metavar="FILE", help="the numbers, as JSON")
-    parser.add_argument("--side", choices=("samebits", "sklearn"), help=argparse.SUPPRESS)
+    parser.add_argument("--side", choices=("samebits", "sklearn", "sklearnex"), help=argparse.SUPPRESS)
     parser.add_argument("names", nargs="*", help="only these estimators")
     options = parser.parse_args()
     if options.side:
@@ -251,10 +260,11 @@ def main():
             print("bench_estimators: no peer (scikit-learn is not there; `ctest -R ^python$` makes an environment that has it)")
             return 0
         return subprocess.run([python, *sys.argv]).returncode
+    packages = ["samebits", "sklearn"] + ["sklearnex"] * (importlib.util.find_spec("sklearnex") is not None)
     shapes = SHORT if options.short else SHAPES
     if options.shape:
         shapes = {options.shape: shapes.get(options.shape, ("float32", "float64"))}
-    print(f"{'':18} {'':26} {'fit ours':>9} {'theirs':>9} {'ratio':>6}  {'call ours':>9} {'theirs':>9} {'ratio':>6}  {'MiB':>7} {'theirs':>7}   objective, theirs", flush=True)
+    print(f"{'':18} {'':26} {'fit ours':>9} {'theirs':>9} {'ratio':>6}   {'call ours':>9} {'theirs':>9} {'ratio':>6}   {'MiB':>7} {'theirs':>7}   objective, theirs", flush=True)
     results = []
     for shape, dtypes in shapes.items():
         for dtype in dtypes if not options.dtype else (options.dtype,):
@@ -264,7 +274,7 @@ def main():
                       and (not options.names or name in options.names)]
             if not wanted:
                 continue
-            sides = [Side(package, shape, dtype, options) for package in ("samebits", "sklearn")]
+            sides = [Side(package, shape, dtype, options) for package in packages]
             for name in wanted:
                 results.append(row(name, shape, dtype, sides, options))
                 print(shown(results[-1]), flush=True)
