@@ -41,7 +41,7 @@ static void close_at_exit(void) {
 sb_context *fuzz_context(void) {
     if (!context) {
         const sb_context_options options = {
-            .size = sizeof options, .device = "cpu", .isa = "v1", .threads = 1, .allocate = allocate, .release = release};
+            .size = sizeof options, .device = "cpu", .isa = "plain", .threads = 1, .allocate = allocate, .release = release};
         MUST(sb_context_new(&options, &context, NULL) == SB_OK);
         close_at_exit();
     }
