@@ -45,7 +45,7 @@ proof: build
 	@python3 tools/proof.py --build $(BUILD)
 	@$(BUILD)/test_soft64 30
 	@$(BUILD)/test_residual 30 all
-	@cmake -S . -B $(BUILD)-soft64 -G Ninja -DSAMEBITS_SOFT64=ON -DSAMEBITS_TESTS=OFF >/dev/null
+	@cmake -S . -B $(BUILD)-soft64 -G Ninja -DSAMEBITS_LEVELS=soft64 -DSAMEBITS_TESTS=OFF >/dev/null
 	@ninja -C $(BUILD)-soft64 -j $(JOBS) samebits_command
 	@python3 tools/proof.py --build $(BUILD)-soft64 --levels soft64
 	@$(BUILD)/test_function64 --measure 10000000

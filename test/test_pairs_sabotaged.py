@@ -1,17 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Lines of kernels/pairs.h and of its constants, changed once: test_pairs must see each. test_pairs_sabotaged.py SOURCE_DIR"""
-import os
-import shutil
-import subprocess
 import sys
-import tempfile
 
 import checks
-from checks import check
+from changed_lines import try_changes
 
 ROOT = sys.argv[1]
-FLAGS = ["-std=c17", "-O1", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-D_GNU_SOURCE", "-w"]
 # (as it stands, changed, the function that must tell)
 CHANGES = [
     ("bits = rest.l != 0.0f && (bits & 1u) == 0u ? bits + step : bits;", "", "silu"),
@@ -45,28 +40,6 @@ CHANGES = [
 ]
 
 
-def build(folder, texts, function):
-    """The test of a function over these texts; what it says."""
-    for name, text in texts.items():
-        with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
-            file.write(text)
-    program = os.path.join(folder, "test")
-    subprocess.run(["gcc", *FLAGS, f"-I{folder}", f"-I{ROOT}/test", f"{ROOT}/test/test_pairs.c", "-pthread", "-o", program], check=True)
-    return subprocess.run([program, f"{ROOT}/references/hard-cases.tsv", function], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-
-
-with tempfile.TemporaryDirectory() as folder:
-    kernels = os.path.join(ROOT, "src", "kernels")
-    shutil.copytree(os.path.join(kernels, "dialect"), os.path.join(folder, "dialect"))
-    for name in ("fma.h", "number.h", "soft64.h", "function.h"):
-        shutil.copy(os.path.join(kernels, name), folder)
-    texts = {}
-    for name in ("pairs.h", "pair_constants.h"):
-        with open(os.path.join(kernels, name), encoding="utf-8") as file:
-            texts[name] = file.read()
-    for stands, changed, function in CHANGES:
-        found = sum(text.count(stands) for text in texts.values())
-        check(found == 1, f"{stands!r} stands {found} times")
-        said = build(folder, {name: text.replace(stands, changed) for name, text in texts.items()}, function)
-        check(said.returncode == 1 and f"\nmend {function} " in "\n" + said.stdout, f"{stands} -> {changed}: not seen: {said.stdout[-300:]}")
+try_changes(ROOT, "test_pairs", ["pairs.h", "pair_constants.h"], ["fma.h", "number.h", "soft64.h", "function.h"], CHANGES,
+            lambda function: [f"{ROOT}/references/hard-cases.tsv", function], lambda function: f"mend {function} ")
 sys.exit(checks.end())

@@ -1,17 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Every line of kernels/soft64.h that decides a bit, changed once: test_soft64 must see each. test_soft64_sabotaged.py SOURCE_DIR"""
-import os
-import shutil
-import subprocess
 import sys
-import tempfile
 
 import checks
-from checks import check
+from changed_lines import try_changes
 
 ROOT = sys.argv[1]
-FLAGS = ["-std=c17", "-O1", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-D_GNU_SOURCE", "-w"]
 # (as it stands, changed, the operation that must tell)
 CHANGES = [
     ("kept += (u64)((m & 0x7ffu) + (kept & 1u) > 0x400u);", "kept += (u64)((m & 0x7ffu) >= 0x400u);", "+"),
@@ -48,26 +43,5 @@ CHANGES = [
 ]
 
 
-def build(folder, text):
-    """The test over this text of soft64.h; what it says."""
-    with open(os.path.join(folder, "soft64.h"), "w", encoding="utf-8") as file:
-        file.write(text)
-    program = os.path.join(folder, "test")
-    subprocess.run(["gcc", *FLAGS, f"-I{folder}", f"-I{ROOT}/test", f"{ROOT}/test/test_soft64.c", "-pthread", "-o", program], check=True)
-    return subprocess.run([program, "18"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-
-
-with tempfile.TemporaryDirectory() as folder:
-    kernels = os.path.join(ROOT, "src", "kernels")
-    shutil.copytree(os.path.join(kernels, "dialect"), os.path.join(folder, "dialect"))
-    for name in ("fma.h", "number.h"):
-        shutil.copy(os.path.join(kernels, name), folder)
-    with open(os.path.join(kernels, "soft64.h"), encoding="utf-8") as file:
-        text = file.read()
-    said = build(folder, text)
-    check(said.returncode == 0, f"as it stands: {said.stdout}")
-    for stands, changed, operation in CHANGES:
-        check(text.count(stands) == 1, f"{stands!r} stands {text.count(stands)} times")
-        said = build(folder, text.replace(stands, changed))
-        check(said.returncode == 1 and f"\n{operation} of " in "\n" + said.stdout, f"{stands} -> {changed}: not seen: {said.stdout[-300:]}")
+try_changes(ROOT, "test_soft64", ["soft64.h"], ["fma.h", "number.h"], CHANGES, lambda operation: ["18"], lambda operation: f"{operation} of ")
 sys.exit(checks.end())

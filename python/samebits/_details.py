@@ -3,7 +3,6 @@
 import warnings
 
 import numpy as np
-from scipy.sparse import csr_matrix, hstack
 from sklearn.base import RegressorMixin
 from sklearn.impute import MissingIndicator
 
@@ -63,20 +62,13 @@ def check_sparse(estimator, back):
     """What has to be refused of a sparse matrix."""
     if centres(estimator):
         raise ValueError(f"Cannot {'uncenter' if back else 'center'} sparse matrices: pass `with_mean=False` instead.")
-    if type(estimator).__name__ == "SimpleImputer" and estimator.missing_values == 0:
-        raise ValueError("Imputation not possible when missing_values == 0 and input is sparse. Provide a dense array instead.")
+    if hasattr(estimator, "_check_sparse"):
+        estimator._check_sparse()  # pylint: disable=protected-access
 
 
-def sparse_again(estimator, method, X, out):
+def sparse_again(estimator, X, out):
     """What a transform of entries makes of the CSR matrix X: sparse, too, with an entry where X has one."""
-    name = type(estimator).__name__
-    if name == "StandardScaler":
-        return sparse_like(X, out)
-    if name == "SimpleImputer" and method == "transform":
-        kept = [j for j, value in enumerate(estimator.statistics_.tolist()) if value == value]
-        entries = sparse_like(X[:, kept], out[:, :len(kept)])
-        return (hstack([entries, csr_matrix(out[:, len(kept):])]) if estimator.add_indicator else entries).tocsc()
-    return out
+    return sparse_like(X, out) if type(estimator).__name__ == "StandardScaler" else out
 
 
 def notes(estimator):

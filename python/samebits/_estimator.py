@@ -220,7 +220,7 @@ class Estimator(BaseEstimator):
         check_is_fitted(self)
         X, _ = self._validated(X, False, back=method == "inverse_transform")
         out = _details.result(self, method, self._model.call(method, X, **data))
-        return _details.sparse_again(self, method, X, out) if hasattr(X, "indptr") else out
+        return _details.sparse_again(self, X, out) if hasattr(X, "indptr") else out
 
     def _give(self, method, rows=0):
         """What a method gives that takes no X."""

@@ -4,6 +4,7 @@ feature, which stand in the model's note "entries"; whole numbers stay of their 
 import json
 
 import numpy as np
+from scipy.sparse import csr_matrix, hstack
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from samebits import _details
@@ -72,6 +73,16 @@ class Imputer:
         if reset:
             self._entries = known
         return places, table.dtype, known
+
+    def _check_sparse(self):
+        if self.missing_values == 0:
+            raise ValueError("Imputation not possible when missing_values == 0 and input is sparse. Provide a dense array instead.")
+
+    def _sparse_again(self, X, out):
+        """What a transform makes of the CSR matrix X: sparse, too, with an entry where X has one."""
+        kept = [j for j, value in enumerate(self.statistics_.tolist()) if value == value]
+        entries = _details.sparse_like(X[:, kept], out[:, :len(kept)])
+        return (hstack([entries, csr_matrix(out[:, len(kept):])]) if self.add_indicator else entries).tocsc()
 
     def _of_numbers(self, X, reset):
         if isinstance(self.fill_value, str):
@@ -147,7 +158,7 @@ class Imputer:
         X, kind, known = self._prepared(X, False)
         out = _details.result(self, method, self._model.call(method, X, **data))
         if hasattr(X, "indptr"):
-            return _details.sparse_again(self, method, X, out)
+            return self._sparse_again(X, out)
         if known is None:
             return out if kind is None else out.astype(kind)
         kept = [own for own, value in zip(known, self.statistics_.tolist()) if not _is_gap(value)]

@@ -19,16 +19,6 @@ typedef struct member {
     uint8_t *whole;      // of each node: it is one set
 } member;
 
-static int64_t find_root(int64_t *root, int64_t i) {
-    while (root[i] != i) i = root[i] = root[root[i]];
-    return i;
-}
-
-static int64_t join(int64_t *root, int64_t a, int64_t b) { // roots
-    if (a < b) return root[b] = a;
-    return root[a] = b;
-}
-
 // Nodes that are one set by their size alone.
 static void begin(member *m, sbi_near_node n) {
     const int64_t start = sbi_near_start(n), end = sbi_near_end(m->t, n);
@@ -47,22 +37,22 @@ static void begin(member *m, sbi_near_node n) {
 // Joins the point at `place`, of the set *own, with the near ones of the node's that come before it.
 static void look(member *m, sbi_near_node n, int64_t place, int64_t *own) {
     const int64_t start = sbi_near_start(n), end = sbi_near_end(m->t, n);
-    if (start >= place || (m->whole[n.at] && find_root(m->root, start) == *own) || sbi_near_outside(&m->ball, n.at)) return;
+    if (start >= place || (m->whole[n.at] && sbi_find_root(m->root, start) == *own) || sbi_near_outside(&m->ball, n.at)) return;
     if (sbi_near_leaf(n)) {
         double far[SBI_NEAR_ROWS];
         uint32_t hits = sbi_near_hits(&m->ball, n, far);
         if (place < end) hits &= (UINT32_C(1) << (place - start)) - 1;
         if (!hits) return;
-        for (; hits; hits &= hits - 1) *own = join(m->root, *own, find_root(m->root, start + __builtin_ctz(hits)));
+        for (; hits; hits &= hits - 1) *own = sbi_join_roots(m->root, *own, sbi_find_root(m->root, start + __builtin_ctz(hits)));
         for (int64_t i = start; i < end; i++)
-            if (find_root(m->root, i) != *own) return;
+            if (sbi_find_root(m->root, i) != *own) return;
         m->whole[n.at] = 1;
         return;
     }
     sbi_near_node half[2];
     sbi_near_halves(n, half);
     for (int i = 1; i >= 0; i--) look(m, half[i], place, own); // (the nearer places first)
-    m->whole[n.at] = m->whole[half[0].at] && m->whole[half[1].at] && find_root(m->root, sbi_near_start(half[0])) == find_root(m->root, sbi_near_start(half[1]));
+    m->whole[n.at] = m->whole[half[0].at] && m->whole[half[1].at] && sbi_find_root(m->root, sbi_near_start(half[0])) == sbi_find_root(m->root, sbi_near_start(half[1]));
 }
 
 static void look_strips(void *argument, int64_t index) {
@@ -71,7 +61,7 @@ static void look_strips(void *argument, int64_t index) {
     for (int64_t leaf = m->first; leaf < t->leaves; leaf += leaf % STRIP == STRIP - 1 ? m->step - STRIP + 1 : 1) {
         const int64_t start = leaf * SBI_NEAR_ROWS, end = start + SBI_NEAR_ROWS < t->m ? start + SBI_NEAR_ROWS : t->m;
         for (int64_t i = start; i < end; i++) {
-            int64_t own = find_root(m->root, i);
+            int64_t own = sbi_find_root(m->root, i);
             for (int64_t j = 0; j < t->d; j++) m->ball.x[j] = t->value[(leaf * t->d + j) * SBI_NEAR_ROWS + i - start];
             look(m, sbi_near_root(t), i, &own);
         }
@@ -82,10 +72,10 @@ static void look_strips(void *argument, int64_t index) {
 static void name_sets(const sbi_near_tree *t, int64_t *root, int64_t *group) {
     for (int64_t i = 0; i < t->m; i++) group[i] = t->m;
     for (int64_t i = 0; i < t->m; i++) { // by the number of the root, first
-        int64_t *least = &group[t->name[find_root(root, i)]];
+        int64_t *least = &group[t->name[sbi_find_root(root, i)]];
         if (t->name[i] < *least) *least = t->name[i];
     }
-    for (int64_t i = 0; i < t->m; i++) group[t->name[i]] = group[t->name[find_root(root, i)]];
+    for (int64_t i = 0; i < t->m; i++) group[t->name[i]] = group[t->name[sbi_find_root(root, i)]];
 }
 
 sb_status sbi_near_groups(const sbi_near_tree *t, double radius, int64_t *group, sb_error *err) {
@@ -105,7 +95,7 @@ sb_status sbi_near_groups(const sbi_near_tree *t, double radius, int64_t *group,
         }
         sbi_pool_run(t->ctx->pool, count, look_strips, members);
         for (int64_t i = 1; i < count; i++)
-            for (int64_t j = 0; j < t->m; j++) join(root, find_root(root, j), find_root(root, members[i].root[j]));
+            for (int64_t j = 0; j < t->m; j++) sbi_join_roots(root, sbi_find_root(root, j), sbi_find_root(root, members[i].root[j]));
         name_sets(t, root, group);
     }
     sbi_release(allocator, root);

@@ -146,7 +146,7 @@ static void find(finding *f, sbi_near_node n) {
     const sbi_near_tree *t = f->ball.t;
     if (f->count >= f->enough || sbi_near_outside(&f->ball, n.at)) return;
     const int64_t start = sbi_near_start(n), count = sbi_near_end(t, n) - start;
-    if (!f->apart && sbi_near_inside(&f->ball, n.at)) {
+    if (!f->apart && f->own < 0 && sbi_near_inside(&f->ball, n.at)) {
         for (int64_t i = 0; f->name && i < count; i++) f->name[f->count + i] = t->name[start + i];
         f->count += count;
     } else if (sbi_near_leaf(n)) {

@@ -74,6 +74,12 @@ bool sbi_near_inside(const sbi_near_ball *b, int64_t node);
 uint32_t sbi_near_hits(const sbi_near_ball *b, sbi_near_node leaf, double *far);
 
 // ---- near_groups.c
+// Sets of places by union and find: root[i] is another place of i's set, at most i; of the set's root itself.
+static inline int64_t sbi_find_root(int64_t *root, int64_t i) {
+    while (root[i] != i) i = root[i] = root[root[i]];
+    return i;
+}
+static inline int64_t sbi_join_roots(int64_t *root, int64_t a, int64_t b) { return a < b ? (root[b] = a) : (root[a] = b); }
 // group[m]: of the points that chains of points at most radius apart connect, the least number.
 sb_status sbi_near_groups(const sbi_near_tree *t, double radius, int64_t *group, sb_error *err);
 #endif

@@ -84,17 +84,10 @@ static void count_near(clustering *c, int64_t row, int64_t count, const uint8_t 
     }
 }
 
-static int64_t find_root(int64_t *root, int64_t i) {
-    while (root[i] != i) i = root[i] = root[root[i]];
-    return i;
-}
-
 static void join_near(clustering *c, int64_t row, int64_t count, const uint8_t *near) {
     (void)count;
-    for (const uint8_t *at = near; (at = memchr(at, 1, (size_t)(near + row - at))) != NULL; at++) {
-        const int64_t a = find_root(c->root, row), b = find_root(c->root, at - near);
-        c->root[a > b ? a : b] = a > b ? b : a;
-    }
+    for (const uint8_t *at = near; (at = memchr(at, 1, (size_t)(near + row - at))) != NULL; at++)
+        sbi_join_roots(c->root, sbi_find_root(c->root, row), sbi_find_root(c->root, at - near));
 }
 
 // ---- the same by a tree, where it serves (and no trace is written: it has the operations that all devices share)
@@ -225,7 +218,7 @@ static sb_status label_rows(clustering *c, sb_error *err) {
     sb_status status = rest ? SB_OK : SB_ERR_MEMORY;
     for (int64_t i = 0; i < c->n && status == SB_OK; i++) c->label[i] = -1;
     for (int64_t i = 0; i < c->cores && status == SB_OK; i++) { // (a root comes before what hangs on it)
-        const int64_t root = find_root(c->root, i);
+        const int64_t root = sbi_find_root(c->root, i);
         c->label[c->core[i]] = root == i ? clusters++ : c->label[c->core[root]];
     }
     for (int64_t i = 0; i < c->n && status == SB_OK; i++)
