@@ -180,14 +180,7 @@ KERNEL void NAME(k_attention)(GLOBAL const T *RESTRICT q, GLOBAL const T *RESTRI
             PHASE(l, 32) { odd[l] |= !(ATI(out, l, i) - ATI(out, l, i) == (T)0); }
             LANE_END
         }
-        PHASE(l, 32) {} // everyone knows all of `odd`
-        PHASE_END
-        again = 0;
-        for (i32 l = 0; l < 32; l++) {
-            again |= odd[l] & !careful;
-        }
-        PHASE(l, 32) {} // everyone has read it
-        PHASE_END
+        again = sbi_begins_again(odd, 32, careful);
     }
     PHASE(l, 32) {
         i64 row = (batch * t + i0 + l) * h + head;
@@ -318,11 +311,7 @@ KERNEL void NAME(k_attention_backward)(GLOBAL const T *RESTRICT q, GLOBAL const 
             LANE_END
         }
     }
-    PHASE(l, 32) {} // everyone knows all of `odd`
-    PHASE_END
-    for (i32 l = 0; l < 32; l++) {
-        careful |= odd[l];
-    }
+    careful = sbi_begins_again(odd, 32, 0);
     for (i64 j0 = k_from; TOGETHER(j0 < k_end); j0 += 32) {
         i32 columns = (i32)(k_end - j0 < 32 ? k_end - j0 : 32), there = sbi_within(keys - j0, columns), some = 0;
         i64 begin = j0 >= prefix && j0 - ahead > p_from ? j0 - ahead : p_from; // the queries that see one of these keys

@@ -23,4 +23,15 @@ FN i32 sbi_sees(i32 open, i32 always, i32 j, i32 least, i32 limit) {
 
 // The block from b on that a query may see: b itself, or `start` where nothing lies between the prefix and a window.
 FN i64 sbi_next_block(i64 b, i64 prefix, i64 start) { return b >= prefix && b < start ? start : b; }
+
+// 1 if one of odd[lanes] is set and nobody was `careful` yet: what all lanes wrote is read by all.
+FN i32 sbi_begins_again(LOCAL const i32 *odd, i32 lanes, i32 careful) {
+    i32 again = 0;
+    PHASE(l, lanes) {} PHASE_END
+    for (i32 l = 0; l < lanes; l++) {
+        again |= odd[l] & !careful;
+    }
+    PHASE(l, lanes) {} PHASE_END
+    return again;
+}
 #endif

@@ -216,13 +216,8 @@ KERNEL void NAME(k_attention_tile)(GLOBAL const T *RESTRICT q, GLOBAL const T *R
                 }
             }
         }
-        PHASE_END
-        again = 0;
-        for (i32 l = 0; l < 128; l++) {
-            again |= odd[l] & !careful;
-        }
-        PHASE(l, 128) {} // everyone has read it
-        PHASE_END
+        LANE_END
+        again = sbi_begins_again(odd, 128, careful);
     }
     PHASE(l, rows) {
         i64 row = (batch * t + i0 + l) * h + head;
@@ -399,14 +394,7 @@ KERNEL void NAME(k_attention_tile_backward)(GLOBAL const T *RESTRICT q, GLOBAL c
                 LANE_END
             }
         }
-        PHASE(l, 128) {} // everyone knows all of `odd`
-        PHASE_END
-        again = 0;
-        for (i32 l = 0; l < 128; l++) {
-            again |= odd[l] & !careful;
-        }
-        PHASE(l, 128) {} // everyone has read it
-        PHASE_END
+        again = sbi_begins_again(odd, 128, careful);
     }
 }
 

@@ -67,6 +67,32 @@ FN i32 sbi_is_nearer(i32 nearest, f64 square, f64 other) {
 }
 #endif
 
+// label[row] = nearest, or where that is -1 the nearest by the definition: of the points whose s, from product[m, n] and squares[m], is
+// at most `most` (without squares of all). distance[row] = that point's, squared, where it is asked for.
+FN void NAME(sbi_label)(GLOBAL const T *x, GLOBAL const T *c, i64 n, i64 m, i64 d, i64 row, i32 nearest, GLOBAL const T *product,
+                        GLOBAL const f64 *squares, f64 most, GLOBAL i32 *label, i32 distances, GLOBAL f64 *distance,
+                        LOCAL f64 *part, LOCAL f64 *upper) {
+    i32 several = nearest < 0;
+    f64 square = K(0.0);
+    WHEN(several) {
+        for (i64 j = 0; TOGETHER(j < m); j++) {
+            if (squares && squares[j] - K(2.0) * (f64)product[j * n + row] > most) continue;
+            f64 other = NAME(sbi_distance)(x + row * d, c + j * d, d, part, upper);
+            if (sbi_is_nearer(nearest, square, other)) {
+                nearest = (i32)j;
+                square = other;
+            }
+        }
+    }
+    WHEN(distances && !several) {
+        square = NAME(sbi_distance)(x + row * d, c + (i64)nearest * d, d, part, upper);
+    }
+    PHASE(l, 1) {
+        label[row] = nearest;
+        if (distances) distance[row] = square;
+    } LANE_END
+}
+
 // The nearest of points c[m, d] to rows 64 g .. of x[n, d]; product[m, n] holds their products with the rows, squares[m] the
 // squared norms of the points, norms[n] those of the rows. label[n]; distance[n] (where asked for), squared, of that point.
 KERNEL void NAME(k_nearest)(GLOBAL const T *RESTRICT x, GLOBAL const T *RESTRICT c, GLOBAL const T *RESTRICT product,
@@ -101,28 +127,7 @@ KERNEL void NAME(k_nearest)(GLOBAL const T *RESTRICT x, GLOBAL const T *RESTRICT
         second[l] = most;
     } PHASE_END
     for (i32 i = 0; TOGETHER(i < rows); i++) {
-        GLOBAL const T *row = x + (first + i) * d;
-        i32 nearest = where[i], several = nearest < 0;
-        f64 square = K(0.0);
-        WHEN(several) {
-            f64 most = second[i];
-            for (i64 j = 0; TOGETHER(j < m); j++) {
-                f64 s = squares[j] - K(2.0) * (f64)product[j * n + first + i];
-                if (s > most) continue;
-                f64 other = NAME(sbi_distance)(row, c + j * d, d, part, upper);
-                if (sbi_is_nearer(nearest, square, other)) {
-                    nearest = (i32)j;
-                    square = other;
-                }
-            }
-        }
-        WHEN(distances && !several) {
-            square = NAME(sbi_distance)(row, c + (i64)nearest * d, d, part, upper);
-        }
-        PHASE(l, 1) {
-            label[first + i] = nearest;
-            if (distances) distance[first + i] = square;
-        } LANE_END
+        NAME(sbi_label)(x, c, n, m, d, first + i, where[i], product, squares, second[i], label, distances, distance, part, upper);
     }
 }
 
@@ -175,24 +180,6 @@ KERNEL void NAME(k_nearest_few)(GLOBAL const T *RESTRICT x, GLOBAL const T *REST
         where[l] = AT(second, l) > most && sizes < (T)limit ? where[l] : -1;
     } PHASE_END
     for (i32 i = 0; TOGETHER(i < rows); i++) {
-        GLOBAL const T *row = x + (first + i) * d;
-        i32 nearest = where[i], several = nearest < 0;
-        f64 square = K(0.0);
-        WHEN(several) {
-            for (i64 j = 0; TOGETHER(j < m); j++) {
-                f64 other = NAME(sbi_distance)(row, c + j * d, d, part, upper);
-                if (sbi_is_nearer(nearest, square, other)) {
-                    nearest = (i32)j;
-                    square = other;
-                }
-            }
-        }
-        WHEN(distances && !several) {
-            square = NAME(sbi_distance)(row, c + (i64)nearest * d, d, part, upper);
-        }
-        PHASE(l, 1) {
-            label[first + i] = nearest;
-            if (distances) distance[first + i] = square;
-        } LANE_END
+        NAME(sbi_label)(x, c, n, m, d, first + i, where[i], 0, 0, K(0.0), label, distances, distance, part, upper);
     }
 }
